@@ -110,9 +110,9 @@ fn the_roofline_predicts_models_that_it_was_not_fitted_on() {
     assert_eq!(rows.len(), 20);
     for row in rows {
         let (layer, products) = (row.layer, row.products);
-        let told = format!("{} {}", row.gpu, row.model);
-        assert!(layer.median < 0.065 && layer.p95 < 0.25, "{told}: layer {layer:?}");
-        assert!(products.median < 0.10, "{told}: products {products:?}");
+        let reported = format!("{} {}", row.gpu, row.model);
+        assert!(layer.median < 0.065 && layer.p95 < 0.25, "{reported}: layer {layer:?}");
+        assert!(products.median < 0.10, "{reported}: products {products:?}");
     }
 }
 

@@ -103,14 +103,14 @@ impl Plan {
     }
 
     /// The points of all lines, as the text that `servescope sweep --json` prints.
-    #[pyo3(signature = (lines, laws=false))]
-    fn results(&self, py: Python<'_>, lines: &str, laws: bool) -> PyResult<String> {
+    #[pyo3(signature = (lines, closed_forms=false))]
+    fn results(&self, py: Python<'_>, lines: &str, closed_forms: bool) -> PyResult<String> {
         let (shape, lines) = joined(py, &[("lines".to_owned(), lines.as_bytes().to_vec())])?;
         if shape != *self.sweep.shape() {
             return Err(raised_sweep(py, "the lines are of another sweep"));
         }
         let mut results = Results::of(&shape, &lines);
-        if laws {
+        if closed_forms {
             let expected = self.sweep.expected();
             results.expected =
                 expected.into_iter().map(|one| one.map_or_else(Vec::new, |e| e.points)).collect();

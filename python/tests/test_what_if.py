@@ -18,12 +18,12 @@ SWEEP += ["--metric", ",".join(METRICS), "--seeds", "2"]
 
 def test_a_comparison_is_the_terminals_on_any_number_of_threads(terminal: Terminal) -> None:
     words = ["compare", "--set", "workload.duration_s=60", "--set-b", "scheduler.order=lifo", "--seeds", "7", "--json"]
-    told = terminal(*words).stdout
+    printed = terminal(*words).stdout
     for threads in (1, 3):
         answer = servescope.compare(
             settings=SHORT, settings_b={"scheduler.order": "lifo"}, seeds=7, threads=threads
         )
-        assert answer.text == told
+        assert answer.text == printed
     one = terminal(*words[:-3], "--seeds", "1", "--metric", "ttft_s.mean", "--json").stdout
     answer = servescope.compare(SHORT, {**SHORT, "scheduler.order": "lifo"}, metrics="ttft_s.mean", seeds=1)
     assert answer.text == one
@@ -33,8 +33,8 @@ def test_notes_on_idle_settings_are_the_terminals(terminal: Terminal) -> None:
     settings = {**SHORT, "scheduler.chunk_tokens": 256}
     words = ["--set", "workload.duration_s=60", "--set", "scheduler.chunk_tokens=256"]
     comparison = servescope.compare(settings=settings, seeds=2)
-    told = terminal("compare", *words, "--seeds", "2", "--json").stderr.splitlines()
-    notes = {line.removeprefix("servescope: note: ") for line in told}
+    printed = terminal("compare", *words, "--seeds", "2", "--json").stderr.splitlines()
+    notes = {line.removeprefix("servescope: note: ") for line in printed}
     assert any("scheduler.chunk_tokens" in note for note in notes)
     assert {note for note in comparison.notes if "without effect" in note} <= notes
     assert any("scheduler.chunk_tokens" in note for note in comparison.notes)
@@ -44,10 +44,10 @@ def test_notes_on_idle_settings_are_the_terminals(terminal: Terminal) -> None:
 
 def test_a_sweep_is_the_terminals(terminal: Terminal, tmp_path: Path) -> None:
     file = tmp_path / "out.jsonl"
-    told = terminal("sweep", *SWEEP, "--json", "--out", file).stdout
+    printed = terminal("sweep", *SWEEP, "--json", "--out", file).stdout
     own = tmp_path / "own.jsonl"
     swept = servescope.sweep(SHORT, OVER, METRICS, seeds=2, out=own)
-    assert swept.document.text == told
+    assert swept.document.text == printed
     assert swept.lines.encode() == own.read_bytes() == file.read_bytes()
     columns = swept.columns()
     assert columns["workload.rate_rps"].tolist() == [point["point"]["workload.rate_rps"] for point in swept.points]
@@ -55,14 +55,14 @@ def test_a_sweep_is_the_terminals(terminal: Terminal, tmp_path: Path) -> None:
     assert set(columns["scheduler.order"].tolist()) == {"fcfs", "lifo"}
 
 
-def test_laws_are_the_terminals(terminal: Terminal) -> None:
+def test_closed_forms_are_the_terminals(terminal: Terminal) -> None:
     preset = ROOT / "static/presets/mm1.json"
     words = ["sweep", preset, "--set", "workload.duration_s=300", "--over", "workload.rate_rps=0.1,0.5"]
-    told = terminal(*words, "--metric", "queue_s.mean", "--laws", "--json").stdout
+    printed = terminal(*words, "--metric", "queue_s.mean", "--closed-forms", "--json").stdout
     over = {"workload.rate_rps": [0.1, 0.5]}
-    swept = servescope.sweep(preset, over, "queue_s.mean", settings={"workload.duration_s": 300}, laws=True)
-    assert swept.document.text == told
-    assert "M/M/1" in told
+    swept = servescope.sweep(preset, over, "queue_s.mean", settings={"workload.duration_s": 300}, closed_forms=True)
+    assert swept.document.text == printed
+    assert "M/M/1" in printed
 
 
 def test_plan_points_and_join_are_the_terminals(terminal: Terminal, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_sweep_goes_on_where_it_ended_and_repeats_nothing(terminal: Terminal, 
 def test_capacity_is_the_terminals(terminal: Terminal) -> None:
     settings = {"capacity.ttft_s": 6, "capacity.most_requests": 400}
     words = ["capacity", "--set", "capacity.ttft_s=6", "--set", "capacity.most_requests=400"]
-    told = terminal(*words, "--grid", "scheduler.order=fcfs,lifo", "--json").stdout
+    printed = terminal(*words, "--grid", "scheduler.order=fcfs,lifo", "--json").stdout
     answer = servescope.capacity(grid={"scheduler.order": ["fcfs", "lifo"]}, settings=settings, threads=2)
-    assert answer.text == told
-    assert len(json.loads(told)["ranking"]) == 2
+    assert answer.text == printed
+    assert len(json.loads(printed)["ranking"]) == 2

@@ -1,5 +1,5 @@
 //! Fits of real traces: the twin of bursts has the source's index of dispersion at 1, 10 and 60 s, which a single gamma
-//! distribution has not; and the distributions of clients that `docs/which-user-law.md` describes.
+//! distribution has not; and the distributions of clients that `docs/which-user-distribution.md` describes.
 //!
 //! The folder is the one that `SERVESCOPE_TRACES` names; any folder with traces will do. Twins are compared as
 //! their recorder would have stamped them: a trace in batches of one stamp keeps its stamps.
@@ -110,7 +110,7 @@ fn twins_of_bursts_have_the_dispersion_of_their_source_and_a_single_gamma_has_no
 #[test]
 fn distributions_of_clients_are_those_of_the_page() {
     let Some(files) = files() else { return };
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/which-user-law.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/which-user-distribution.md");
     let page = std::fs::read_to_string(page).expect("the page is there");
     for path in files {
         let Some(TraceFile { contents: Contents::Windows(windows), .. }) = opened(&path) else { continue };
@@ -163,7 +163,7 @@ fn what_each_distribution_claims_beyond_the_papers_figure_is_as_the_page_says() 
     const TOP: usize = 29;
     const SHARE: f64 = 0.9;
     type Make = fn(f64) -> Popularity;
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/which-user-law.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/which-user-distribution.md");
     let page = std::fs::read_to_string(page).expect("the page is there");
     // Bounds at which the distribution is least and most skewed.
     let distributions: [(&str, Make, f64, f64); 4] = [

@@ -74,7 +74,7 @@ fn check(case: &Case<'_>) {
         .collect();
     let is_cloudide = case.input("kind") == "cloudide";
     let rows = ours.rows.len();
-    assert_eq!(distributions.len(), 2 * rows, "{case}: laws");
+    assert_eq!(distributions.len(), 2 * rows, "{case}: distributions");
     // AIBrix draws all prompts before all completions for `maas`, and row by row for `cloudide`.
     let distribution_of = |row: usize, completion: bool| match (is_cloudide, completion) {
         (true, completion) => &distributions[2 * row + usize::from(completion)],

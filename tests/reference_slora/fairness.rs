@@ -48,7 +48,7 @@ fn check(case: &Value) {
     let f = Fairness::measure(&served, users.len(), &ticks);
     let gap_variance =
         f.gap.iter().map(|g| libm::pow(g - f.mean_gap(), 2.0)).sum::<f64>() / f.gap.len() as f64;
-    let told = serde_json::json!({
+    let reported = serde_json::json!({
         "users": users,
         "x_ticks": f.ticks_s,
         "req_rate": f.demand,
@@ -63,7 +63,7 @@ fn check(case: &Value) {
         "throughput": tokens_per_s(&served, number(case, "total_time")),
     });
     for (key, theirs) in expect.as_object().expect("expect") {
-        agree(&told[key], theirs, &format!("{id}: {key}"));
+        agree(&reported[key], theirs, &format!("{id}: {key}"));
     }
 }
 

@@ -85,8 +85,8 @@ impl Steps {
     /// Ends a step; one of an idle router counts only for what it saw.
     fn push(&mut self) {
         let step = Value::Object(std::mem::take(&mut self.step));
-        let told = ["arrived", "cancelled", "rejected", "counters", "predict"];
-        if step["cost_us"] != 0 || told.iter().any(|key| step.get(key).is_some()) {
+        let recorded = ["arrived", "cancelled", "rejected", "counters", "predict"];
+        if step["cost_us"] != 0 || recorded.iter().any(|key| step.get(key).is_some()) {
             self.steps.push(step);
         }
     }
@@ -260,14 +260,18 @@ fn check_requests(case: &Value, report: &Report) {
     for (id, request) in requests.iter().enumerate() {
         let name = &request["id"];
         let fate = &report.results[id];
-        let told = expected.next_if(|e| e["id"] == *name);
-        let first = told.and_then(|e| e["first_token_us"].as_f64());
+        let recorded = expected.next_if(|e| e["id"] == *name);
+        let first = recorded.and_then(|e| e["first_token_us"].as_f64());
         assert_eq!(report.first_token_us(id), first, "{case_id}, {name}: first token");
-        assert_eq!(fate.finish_us, told.and_then(|e| e["finish_us"].as_f64()), "{case_id}, {name}: finish");
-        if let Some(told) = told {
+        assert_eq!(
+            fate.finish_us,
+            recorded.and_then(|e| e["finish_us"].as_f64()),
+            "{case_id}, {name}: finish"
+        );
+        if let Some(recorded) = recorded {
             assert_eq!(
                 u64::from(fate.produced),
-                told["tokens"].as_u64().unwrap_or(0),
+                recorded["tokens"].as_u64().unwrap_or(0),
                 "{case_id}, {name}: tokens"
             );
             // The original takes a request that it gives up for one whose client went away.
@@ -275,7 +279,7 @@ fn check_requests(case: &Value, report: &Report) {
                 fate.outcome,
                 Outcome::Cancelled | Outcome::Rejected(Rejection::RateLimit | Rejection::EarlyAbort)
             );
-            assert_eq!(ended_early, told["cancelled"] == true, "{case_id}, {name}: cancelled");
+            assert_eq!(ended_early, recorded["cancelled"] == true, "{case_id}, {name}: cancelled");
         }
         assert_eq!(
             fate.outcome == Outcome::Unfinished,
@@ -360,9 +364,9 @@ fn simulate(case: &Value, queueing: &QueueConfig, known: &Case) -> (Vec<Value>, 
 
 /// Whether a step contains only what was predicted before, which the reference repeats at every poll of an idle router.
 fn repeats(step: &Value, before: &Value) -> bool {
-    let told = ["t_us", "sched", "cost_us", "running", "wait_tokens", "predict"];
+    let recorded = ["t_us", "sched", "cost_us", "running", "wait_tokens", "predict"];
     let fields = step.as_object().expect("a step is an object");
-    fields.keys().all(|key| told.contains(&key.as_str()))
+    fields.keys().all(|key| recorded.contains(&key.as_str()))
         && step["cost_us"] == 0
         && step["predict"] == before["predict"]
 }
@@ -398,8 +402,8 @@ fn router_runs() {
                     .with_queue_policy(queueing.clone())
             };
             assert_eq!(fleet().run(), report, "{id}: leaps differ from single steps");
-            let told = servescope_tests::causes::add_up(fleet().with_decisions().run(), &id.to_string());
-            assert_eq!(told, report, "{id}: with decisions leaps differ from single steps");
+            let recorded = servescope_tests::causes::add_up(fleet().with_decisions().run(), &id.to_string());
+            assert_eq!(recorded, report, "{id}: with decisions leaps differ from single steps");
         }
         servescope_tests::report_cases(&path, cases.len());
     }

@@ -92,7 +92,7 @@ fn check(case: &Value) {
         }
         let mean = runs.iter().map(|r| r[i]).sum::<f64>() / n;
         let variance = runs.iter().map(|r| (r[i] - mean) * (r[i] - mean)).sum::<f64>() / (n - 1.0);
-        // The share of an adapter that hardly any request asks for varies by its law also where none of our runs has it.
+        // The share of an adapter that hardly any request asks for varies by its distribution also where none of our runs has it.
         let share = match *name {
             "share_adapter0" => shares.first(),
             "share_adapter_last" => shares.last(),

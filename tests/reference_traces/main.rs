@@ -26,22 +26,22 @@ fn statistics_are_those_of_the_script() {
     };
     let entries: Value = serde_json::from_str(&text).expect("stats.json is JSON");
     let entries = entries.as_object().expect("stats.json has an entry a file");
-    let told = told_of_files(&root);
+    let measured = told_of_files(&root);
     let named = named_in_readme(&root);
     let mut off = Vec::new();
     for (name, entry) in entries {
         let alone = entries.values().filter(|other| other["kind"] == entry["kind"]).count() == 1;
-        let by_name = named.get(name).and_then(|file| told.iter().find(|(path, _)| path.ends_with(file)));
+        let by_name = named.get(name).and_then(|file| measured.iter().find(|(path, _)| path.ends_with(file)));
         let by_content = || {
-            let mut of_kind = told.iter().filter(|(_, told)| told["kind"] == entry["kind"]);
-            of_kind.find(|(_, told)| alone || SIZES.iter().all(|key| told[key] == entry[key]))
+            let mut of_kind = measured.iter().filter(|(_, measured)| measured["kind"] == entry["kind"]);
+            of_kind.find(|(_, measured)| alone || SIZES.iter().all(|key| measured[key] == entry[key]))
         };
-        let Some((path, told)) = by_name.or_else(by_content) else {
+        let Some((path, measured)) = by_name.or_else(by_content) else {
             println!("{name}: its file is not here");
             continue;
         };
         let mut cases = 0;
-        compare(entry, told, name, &mut cases, &mut off);
+        compare(entry, measured, name, &mut cases, &mut off);
         servescope_tests::report_cases(path, cases);
     }
     assert!(off.is_empty(), "{}", off.join("\n"));
@@ -50,7 +50,7 @@ fn statistics_are_those_of_the_script() {
 /// What is printed of every file below a folder that is a trace.
 fn told_of_files(root: &Path) -> Vec<(PathBuf, Value)> {
     let traces = |name: &str| [".csv", ".jsonl", ".gz"].iter().any(|end| name.ends_with(end));
-    let told = |path: PathBuf| {
+    let measured = |path: PathBuf| {
         let bytes = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         match inspect::file(&path.display().to_string(), &bytes, None) {
             Ok(inspected) => Some((path, inspected.json)),
@@ -58,7 +58,7 @@ fn told_of_files(root: &Path) -> Vec<(PathBuf, Value)> {
             Err(failure) => panic!("{failure}"),
         }
     };
-    servescope_tests::files(root, traces).into_iter().filter_map(told).collect()
+    servescope_tests::files(root, traces).into_iter().filter_map(measured).collect()
 }
 
 /// The file of each entry, where a README repeats the script's arguments (`NAME=KIND:FILE`).
@@ -73,11 +73,11 @@ fn named_in_readme(root: &Path) -> BTreeMap<String, String> {
 }
 
 /// Compares every value of `expected` with the one at the same place, and notes those that differ.
-fn compare(expected: &Value, told: &Value, place: &str, cases: &mut usize, off: &mut Vec<String>) {
-    match (expected, told) {
+fn compare(expected: &Value, measured: &Value, place: &str, cases: &mut usize, off: &mut Vec<String>) {
+    match (expected, measured) {
         (Value::Object(entries), _) => {
             for (key, value) in entries {
-                compare(value, &told[key], &format!("{place}.{key}"), cases, off);
+                compare(value, &measured[key], &format!("{place}.{key}"), cases, off);
             }
         }
         (Value::Array(entries), Value::Array(others)) if entries.len() == others.len() => {
@@ -87,12 +87,12 @@ fn compare(expected: &Value, told: &Value, place: &str, cases: &mut usize, off: 
         }
         _ => {
             *cases += 1;
-            let agree = match (expected.as_f64(), told.as_f64()) {
+            let agree = match (expected.as_f64(), measured.as_f64()) {
                 (Some(a), Some(b)) => (a - b).abs() <= RELATIVE * a.abs(),
-                _ => expected == told,
+                _ => expected == measured,
             };
             if !agree {
-                off.push(format!("{place}: {told}, expected {expected}"));
+                off.push(format!("{place}: {measured}, expected {expected}"));
             }
         }
     }

@@ -77,7 +77,7 @@ fn with_smooth_messages(mut look_ups: RawTables, settings: LayerSettings) -> Com
     profile.tables(settings).expect("the degree of the tables").with_roundings()
 }
 
-fn tell_errors(profile: &Profile, look_ups: &RawTables, source: &str) {
+fn report_errors(profile: &Profile, look_ups: &RawTables, source: &str) {
     let degree = look_ups.degrees[0].degree;
     let is_ours = |e: &OperatorError| e.points > 0 && [0, degree].contains(&e.degree);
     let errors: Vec<_> = profile.errors(look_ups).into_iter().filter(is_ours).collect();
@@ -91,7 +91,7 @@ fn tell_errors(profile: &Profile, look_ups: &RawTables, source: &str) {
 #[test]
 fn compact_tables_give_the_same_picture() {
     let fitted = fitted();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for case in cases() {
         let Some(setup) = case.setup() else { continue };
         let name = case.name();
@@ -101,9 +101,9 @@ fn compact_tables_give_the_same_picture() {
         let of_tables = [(&from_tables, "operator tables")];
         let profiles: Vec<_> = of_tables.into_iter().chain(from_raw.map(|p| (p, "raw medians"))).collect();
         let seen = (look_ups.gpu.clone(), look_ups.model.clone(), look_ups.degrees[0].degree);
-        if !told.contains(&seen) {
-            profiles.iter().for_each(|(profile, source)| tell_errors(profile, &look_ups, source));
-            told.push(seen);
+        if !reported.contains(&seen) {
+            profiles.iter().for_each(|(profile, source)| report_errors(profile, &look_ups, source));
+            reported.push(seen);
         }
         let settings = *setup.cost.settings();
         let compact = |profile: &Profile| {

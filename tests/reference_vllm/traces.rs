@@ -78,7 +78,7 @@ fn requests(file: &Value) -> Vec<&Value> {
 /// output before it in its prompt, with sessions alone; where one way leads on behind each prompt, as vLLM's timed trace.
 fn written(file: &Value) -> Vec<(&'static str, String)> {
     let block_size = whole(&file["config"], "block_size");
-    let (mut told, mut sessions, mut timed) = (String::new(), String::new(), String::new());
+    let (mut reported, mut sessions, mut timed) = (String::new(), String::new(), String::new());
     let mut blocks = Blocks::default();
     for request in requests(file) {
         let at = seconds(request["arrival_us"].as_u64().expect("whole microseconds"));
@@ -88,7 +88,8 @@ fn written(file: &Value) -> Vec<(&'static str, String)> {
         let head = format!(
             "{{\"arrival_s\": {at}, \"input_tokens\": {input}, \"output_tokens\": {output}, \"block_tokens\": {block_size}"
         );
-        let _ = writeln!(told, "{head}, \"hash_ids\": {}, \"output_hash_ids\": {of_output}}}", json!(all));
+        let _ =
+            writeln!(reported, "{head}, \"hash_ids\": {}, \"output_hash_ids\": {of_output}}}", json!(all));
         let ids = &request["hash_ids"];
         let session = request["session"].as_u64().unwrap_or(0);
         let _ = writeln!(sessions, "{head}, \"hash_ids\": {ids}, \"session\": {session}}}");
@@ -97,7 +98,7 @@ fn written(file: &Value) -> Vec<(&'static str, String)> {
             "{{\"timestamp\": {at}, \"input_length\": {input}, \"output_length\": {output}, \"hash_ids\": {ids}}}"
         );
     }
-    let mut written = vec![("told.jsonl", told)];
+    let mut written = vec![("told.jsonl", reported)];
     if turns_go_on(file) {
         written.push(("sessions.jsonl", sessions));
         written.extend(one_way_leads_on(file).then_some(("timed.jsonl", timed)));

@@ -55,7 +55,7 @@ export type Batches = {
 /** The distribution that fits best. */
 export type BestDistribution = {
   /** Its name. */
-  law: string,
+  distribution: string,
   /** Kolmogorov's distance. */
   distance: number | null,
 };
@@ -63,7 +63,7 @@ export type BestDistribution = {
 /** The distribution of users that fits best. */
 export type BestUsers = {
   /** Its name. */
-  law: string,
+  distribution: string,
   /** Its parameter. */
   parameter: number | null,
   /** Divergence of the shares from it, nats. */
@@ -128,7 +128,7 @@ export type CapacityBinding = {
 /** The replicas that serve the load, simulated. */
 export type CapacityChecked = {
   /** The terminal's words for it. */
-  told: CheckedTold,
+  described: CheckedDescribed,
   /** Replicas that were simulated. */
   replicas: number,
   /** The load that the run had, requests a second. */
@@ -283,7 +283,7 @@ export type CapacityReply = {
   /** The capacity. */
   capacity: Capacity,
   /** The terminal's words for it. */
-  told: CapacityTold,
+  described: CapacityDescribed,
   /** The runs of the search. */
   charts: Array<ChartData>,
 };
@@ -309,7 +309,7 @@ export type CapacityStanding = {
 };
 
 /** Why no higher rate passes, the notes, and the limit that binds, in English. */
-export type CapacityTold = {
+export type CapacityDescribed = {
   /** For a configuration whose price is known or not asked for. */
   priced: string,
   /** Behind why there is no price. */
@@ -359,7 +359,7 @@ export type ChartedClient = {
 };
 
 /** What a check showed, in English. */
-export type CheckedTold = {
+export type CheckedDescribed = {
   /** Whether the goal holds. */
   check: string,
   /** What limits the deployment; empty where that is not known. */
@@ -535,7 +535,7 @@ export type DebuggerStep = {
 };
 
 /** A decision of gateway or scheduler: which request it is about, what was decided, and which test compared what. */
-export type DecisionTold = {
+export type DecisionText = {
   /** When, seconds. */
   time_s: number,
   /** The replica; none of the gateway. */
@@ -626,9 +626,9 @@ export type DifferingDecisions = {
   /** The request that the decision is about: A's, or B's where A decides on none. */
   request: number | null,
   /** In A. */
-  a: DecisionTold | null,
+  a: DecisionText | null,
   /** In B. */
-  b: DecisionTold | null,
+  b: DecisionText | null,
 };
 
 /**
@@ -687,8 +687,8 @@ export type ExpectedError = {
 
 /** A closed form at a point. */
 export type ExpectedValue = {
-  /** The name of the closed form. */
-  law: string,
+  /** The queueing model whose closed form it is, or the name of the bound. */
+  model: string,
   /** What it says, in the metric's unit. */
   value: number,
 };
@@ -744,7 +744,7 @@ export type FitReply = {
   /** What is to be said of the fit. */
   findings: Array<Fact>,
   /** The distributions. */
-  laws: FittedDistributions,
+  distributions: FittedDistributions,
 };
 
 /** How far a twin is from its source: Kolmogorov distances, and its index of dispersion over the source's. */
@@ -857,8 +857,8 @@ export type FleetSummary = {
   decode_per_token_s: Distribution,
 };
 
-/** A turn; all values are those of the parameter. */
-export type FoundTurn = {
+/** A crossover; all values are those of the parameter. */
+export type FoundCrossover = {
   /** Where it is. */
   value: number,
   /** Lower end of its interval. */
@@ -1270,7 +1270,7 @@ export type OverlayFit = {
 };
 
 /** A measured run over its simulation, with the number of requests in their place. */
-export type OverlayTold = {
+export type OverlayReply = {
   /** What wrote the file. */
   tool: string,
   /** Requests in flight, of a closed loop. */
@@ -2376,11 +2376,11 @@ export type StepTest = {
   /** What there was. */
   have: number | null,
   /** In a sentence. */
-  told: StepTold,
+  sentence: StepText,
 };
 
 /** A sentence. */
-export type StepTold = {
+export type StepText = {
   /** One of [`SENTENCES`]. */
   code: string,
   /** What fills its places. */
@@ -2402,7 +2402,7 @@ export type StepView = {
   /** What was decided: the name of the verdict, or "loaded". */
   verdict: string,
   /** What was decided, in a sentence. */
-  told: StepTold,
+  sentence: StepText,
   /** The request that it is about; none: the whole queue, or adapters. */
   candidate: StepCandidate | null,
   /** The request for which another one is preempted. */
@@ -2615,8 +2615,8 @@ export type SweepView = {
   x: string,
   /** Of a heat map: the parameter of the vertical axis. */
   y: string | null,
-  /** The names of the closed forms that are drawn. */
-  laws: Array<string>,
+  /** The queueing models and bounds whose closed forms are drawn. */
+  models: Array<string>,
   /** Of a heat map: its values of the other parameters. */
   fixed: Record<string, ParameterValue>,
   /** Of a heat map: what its shades mean. */
@@ -2707,23 +2707,23 @@ export type TrafficCharts = {
 };
 
 /** Where the better of A and B changes, as it is reported. */
-export type TurnFound = {
+export type CrossoverFound = {
   /** Path of the parameter. */
   parameter: string,
   /** Key path of the summary. */
   metric: string,
   /** Seeds of each value. */
   seeds: number,
-  /** Every turn, by value. */
-  turns: Array<FoundTurn>,
+  /** Every crossover, by value. */
+  crossovers: Array<FoundCrossover>,
   /** Every value that was simulated. */
-  values: Array<TurnValue>,
-  /** In English, a sentence for each turn, or one that says that there is none. */
+  values: Array<CrossoverValue>,
+  /** In English, a sentence for each crossover, or one that says that there is none. */
   sentences: Array<string>,
 };
 
 /** The metric at a value of the parameter, by seed. */
-export type TurnKnown = {
+export type CrossoverKnown = {
   /** The value. */
   value: number,
   /** The metric in A. */
@@ -2733,7 +2733,7 @@ export type TurnKnown = {
 };
 
 /** Both settings with the parameter at a value. */
-export type TurnNeed = {
+export type CrossoverNeed = {
   /** The value. */
   value: number,
   /** The settings of A. */
@@ -2742,8 +2742,8 @@ export type TurnNeed = {
   b: ScenarioPatch,
 };
 
-/** What is sought, as the terminal's `compare --turn` takes it. */
-export type TurnSpec = {
+/** What is sought, as the terminal's `compare --crossover` takes it. */
+export type CrossoverSpec = {
   /** The settings of A. */
   a: ScenarioPatch,
   /** The settings of B. */
@@ -2757,13 +2757,13 @@ export type TurnSpec = {
 };
 
 /** What is to be simulated next, or what was found. */
-export type TurnStep = {
+export type CrossoverStep = {
   /** The seeds of every run. */
   seeds: Array<number>,
   /** Empty where the search is over. */
-  needs: Array<TurnNeed>,
+  needs: Array<CrossoverNeed>,
   /** What was found, once the search is over. */
-  found: TurnFound | null,
+  found: CrossoverFound | null,
   /** The terminal's command for the same. */
   command: string,
   /** The metric over the parameter, once the search is over. */
@@ -2771,7 +2771,7 @@ export type TurnStep = {
 };
 
 /** The difference B - A at a value of the parameter. */
-export type TurnValue = {
+export type CrossoverValue = {
   /** The value. */
   value: number,
   /** Mean over the seeds. */

@@ -39,20 +39,20 @@ extern "C" {
     #[wasm_bindgen(typescript_type = "ReadResult")]
     pub type JsReadResult;
     /// A measured run over its simulation.
-    #[wasm_bindgen(typescript_type = "OverlayTold")]
+    #[wasm_bindgen(typescript_type = "OverlayReply")]
     pub type JsOverlay;
     /// What is said of each metric.
     #[wasm_bindgen(typescript_type = "Comparison")]
     pub type JsComparison;
     /// A search for where the better of two settings changes.
-    #[wasm_bindgen(typescript_type = "TurnSpec")]
-    pub type JsTurnSpec;
+    #[wasm_bindgen(typescript_type = "CrossoverSpec")]
+    pub type JsCrossoverSpec;
     /// What its runs showed so far.
-    #[wasm_bindgen(typescript_type = "TurnKnown[]")]
-    pub type JsTurnKnown;
+    #[wasm_bindgen(typescript_type = "CrossoverKnown[]")]
+    pub type JsCrossoverKnown;
     /// What is to be simulated next, or what was found.
-    #[wasm_bindgen(typescript_type = "TurnStep")]
-    pub type JsTurnStep;
+    #[wasm_bindgen(typescript_type = "CrossoverStep")]
+    pub type JsCrossoverStep;
     /// What is swept.
     #[wasm_bindgen(typescript_type = "SweepSpec")]
     pub type JsSweepSpec;

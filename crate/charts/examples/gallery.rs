@@ -82,14 +82,14 @@ fn columns(count: usize, max: f64) -> Vec<f64> {
 }
 
 fn gaps(scale: f64) -> Chart {
-    let law = move |x: f64| 2.0 / scale * libm::exp(-x * 2.0 / scale);
+    let density = move |x: f64| 2.0 / scale * libm::exp(-x * 2.0 / scale);
     let edges = columns(40, 3.0);
     Chart {
         x: linear(AxisKind::Value, 0.0, 3.0),
         y: linear(AxisKind::Value, 0.0, 2.2),
         series: vec![
-            bars(Role::Arrivals, &edges, 0.075, |x| law(x) * (0.8 + 0.4 * noise(x))),
-            series(Role::Density, Mark::Line, &columns(300, 3.0), law),
+            bars(Role::Arrivals, &edges, 0.075, |x| density(x) * (0.8 + 0.4 * noise(x))),
+            series(Role::Density, Mark::Line, &columns(300, 3.0), density),
         ],
         name: "",
         empty: "",
@@ -100,15 +100,15 @@ fn gaps(scale: f64) -> Chart {
 fn shares(scale: f64) -> Chart {
     let index: Vec<f64> = (0..20).map(f64::from).collect();
     let left: Vec<f64> = index.iter().map(|x| x - 0.5).collect();
-    let law = move |x: f64| 0.3 * libm::pow(x + 1.0, -scale);
+    let density = move |x: f64| 0.3 * libm::pow(x + 1.0, -scale);
     let mut steps = left.clone();
     steps.push(19.5);
     Chart {
         x: linear(AxisKind::Index, -0.5, 19.5),
         y: linear(AxisKind::Value, 0.0, 0.35),
         series: vec![
-            bars(Role::Adapters, &left, 1.0, |x| law(x + 0.5) * (0.8 + 0.4 * noise(x))),
-            series(Role::Expected, Mark::Step, &steps, |x| law((x + 0.5).min(19.0))),
+            bars(Role::Adapters, &left, 1.0, |x| density(x + 0.5) * (0.8 + 0.4 * noise(x))),
+            series(Role::Expected, Mark::Step, &steps, |x| density((x + 0.5).min(19.0))),
         ],
         name: "",
         empty: "",

@@ -103,16 +103,16 @@ fn dashes_tell_limits_apart() {
 
 #[test]
 fn a_line_has_its_label_and_one_above_the_axis_an_arrow() {
-    let told = |y: f64, clock: Clock| {
+    let reported = |y: f64, clock: Clock| {
         let mut rule = series(Role::Slo, Mark::RuleY, &[0.0], &[y]);
         rule.label = "SLO 6 s".to_owned();
         let text = servescope_charts::svg(&chart(vec![rule]), None, &Style { clock, ..STYLE }).unwrap();
         text.lines().map(str::trim).filter(|line| line.contains("SLO")).map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(told(5.0, Clock::Symbols), ["SLO 6 s"]);
-    assert_eq!(told(9.9, Clock::Chinese), ["SLO 6 秒"]);
-    assert_eq!(told(50.0, Clock::Symbols), ["↑ SLO 6 s"]);
-    assert!(told(-1.0, Clock::Symbols).is_empty() && told(f64::NAN, Clock::Symbols).is_empty());
+    assert_eq!(reported(5.0, Clock::Symbols), ["SLO 6 s"]);
+    assert_eq!(reported(9.9, Clock::Chinese), ["SLO 6 秒"]);
+    assert_eq!(reported(50.0, Clock::Symbols), ["↑ SLO 6 s"]);
+    assert!(reported(-1.0, Clock::Symbols).is_empty() && reported(f64::NAN, Clock::Symbols).is_empty());
 }
 
 #[test]
@@ -285,8 +285,8 @@ fn bars_that_overlap_are_seen_through() {
 #[test]
 fn a_distribution_stands_out_from_bars() {
     let bars = Series { x2: vec![5.0], ..series(Role::Arrivals, Mark::Bars, &[1.0], &[2.0]) };
-    let law = series(Role::Density, Mark::Line, &[0.0, 10.0], &[3.0, 1.0]);
-    let (shapes, _) = drawn(&chart(vec![bars, law]), None, &STYLE);
+    let density = series(Role::Density, Mark::Line, &[0.0, 10.0], &[3.0, 1.0]);
+    let (shapes, _) = drawn(&chart(vec![bars, density]), None, &STYLE);
     let paths: Vec<_> = shapes.iter().filter(|shape| shape.kind == "path").collect();
     assert_eq!(paths.len(), 2);
     assert_eq!(paths[0].points, paths[1].points);

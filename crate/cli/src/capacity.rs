@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &CapacityArguments) -> Result<(), CliError> {
     let threads = arguments.threads.count();
     let ranking = plan(&configurations, loaded.as_ref(), threads, &|| bar.inc(1));
     bar.finish_and_clear();
-    tell_outside_slo(&scenario, &ranking);
+    report_outside_slo(&scenario, &ranking);
     if let Some(path) = &arguments.csv {
         write(path, &csv(&grid, &ranking))?;
     }
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &CapacityArguments) -> Result<(), CliError> {
 }
 
 /// That the first of the ranking meets the goal and not the SLO: the goal has other bounds, or each is broken by other requests.
-fn tell_outside_slo(scenario: &Scenario, ranking: &[Ranked]) {
+fn report_outside_slo(scenario: &Scenario, ranking: &[Ranked]) {
     let in_slo = ranking.first().and_then(Ranked::check).map_or(1.0, |check| check.in_slo);
     if in_slo < Goal::of(scenario).served() {
         let share = 100.0 * in_slo;

@@ -8,10 +8,10 @@ use servescope_charts::{Chart, Mark, Role};
 use servescope_lab::compare::interval::Paired;
 use servescope_lab::compare::requests::{RequestPair, RequestPairs};
 use servescope_lab::compare::{ComparisonOutcome, MetricRow, Task, of_side};
+use servescope_lab::crossover::{Crossovers, crossovers};
 use servescope_lab::metric::{Measured, Metric};
 use servescope_lab::replications::with_seed;
 use servescope_lab::sweep::Range;
-use servescope_lab::turn::{Turns, turns};
 use servescope_output::views::paired::ttft_pairs;
 use servescope_output::views::sweep::axis_around;
 use servescope_settings::scenario::Scenario;
@@ -55,8 +55,8 @@ pub(crate) struct CompareArguments {
     #[arg(long = "metric", value_name = "NAME", num_args = 1.., value_delimiter = ',')]
     metrics: Vec<String>,
     /// Finds where the better of A and B changes as a parameter goes over a range, for the first metric.
-    #[arg(long, value_name = "PATH=FROM:TO[:log]")]
-    turn: Option<String>,
+    #[arg(long, alias = "turn", value_name = "PATH=FROM:TO[:log]")]
+    crossover: Option<String>,
     #[command(flatten)]
     threads: Threads,
     /// Prints everything as JSON.
@@ -68,19 +68,19 @@ pub(crate) struct CompareArguments {
     /// Writes every request with its TTFT in A and in B (first seed) as CSV.
     #[arg(long, value_name = "FILE")]
     requests: Option<PathBuf>,
-    /// Folder for charts as SVG: TTFT of each request in A and in B, and the difference over the parameter of --turn.
+    /// Folder for charts as SVG: TTFT of each request in A and in B, and the difference over the parameter of --crossover.
     #[arg(long, value_name = "DIR")]
     charts: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &CompareArguments) -> Result<(), CliError> {
     let task = task(arguments)?;
-    let turn = arguments.turn.as_deref().map(Range::parse).transpose()?;
+    let crossover = arguments.crossover.as_deref().map(Range::parse).transpose()?;
     let pool = arguments.threads.pool(2 * task.seeds.len())?;
     let outcome = pool.install(|| compare(&task))?;
     notes::print_notes(&outcome.idle);
-    let turned = match turn {
-        Some(range) => Some(pool.install(|| turned(&task, range))?),
+    let found = match crossover {
+        Some(range) => Some(pool.install(|| find_crossovers(&task, range))?),
         None => None,
     };
     if let Some(path) = &arguments.csv {
@@ -90,12 +90,12 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<(), CliError> {
         write(path, &outcome.requests.csv())?;
     }
     if let Some(folder) = &arguments.charts {
-        write_charts(folder, &outcome.requests, turned.as_ref())?;
+        write_charts(folder, &outcome.requests, found.as_ref())?;
     }
     if arguments.json {
-        return print(&format!("{:#}\n", task.to_json(&outcome, turned.as_ref())));
+        return print(&format!("{:#}\n", task.to_json(&outcome, found.as_ref())));
     }
-    print(&text(&task, &outcome, turned.as_ref()))
+    print(&text(&task, &outcome, found.as_ref()))
 }
 
 fn task(arguments: &CompareArguments) -> Result<Task, CliError> {
@@ -138,13 +138,13 @@ fn compare(task: &Task) -> Result<ComparisonOutcome, CliError> {
 }
 
 /// Where the better of both changes, by the first metric.
-fn turned(task: &Task, range: Range) -> Result<Turns, CliError> {
+fn find_crossovers(task: &Task, range: Range) -> Result<Crossovers, CliError> {
     let metric = &task.metrics[0];
     if task.seeds.len() < 2 {
-        return Err(CliError::input("--turn needs at least two seeds; --seeds N"));
+        return Err(CliError::input("--crossover needs at least two seeds; --seeds N"));
     }
     let bar = progress::bar(2);
-    turns(range, metric, task.seeds.len(), |values: &[f64]| {
+    crossovers(range, metric, task.seeds.len(), |values: &[f64]| {
         let (count, all) = (task.seeds.len(), values.len() * 2 * task.seeds.len());
         bar.set_length(bar.position() + all as u64);
         let runs: Vec<Option<f64>> = (0..all)
@@ -168,7 +168,7 @@ fn turned(task: &Task, range: Range) -> Result<Turns, CliError> {
     })
 }
 
-fn text(task: &Task, outcome: &ComparisonOutcome, turned: Option<&Turns>) -> String {
+fn text(task: &Task, outcome: &ComparisonOutcome, found: Option<&Crossovers>) -> String {
     let ComparisonOutcome { comparison, requests, difference, .. } = outcome;
     let mut lines = Vec::new();
     let differ = task.differences();
@@ -197,9 +197,9 @@ fn text(task: &Task, outcome: &ComparisonOutcome, turned: Option<&Turns>) -> Str
     lines.push(String::new());
     lines.extend(requests_text(requests, task.seeds[0]));
     lines.push(difference.sentence());
-    if let Some(turned) = turned {
+    if let Some(found) = found {
         lines.push(String::new());
-        lines.extend(turned.sentences());
+        lines.extend(found.sentences());
     }
     lines.join("\n") + "\n"
 }
@@ -286,7 +286,7 @@ fn requests_text(requests: &RequestPairs, seed: u64) -> Vec<String> {
     lines
 }
 
-fn write_charts(folder: &Path, requests: &RequestPairs, turned: Option<&Turns>) -> Result<(), CliError> {
+fn write_charts(folder: &Path, requests: &RequestPairs, found: Option<&Crossovers>) -> Result<(), CliError> {
     create(folder)?;
     let save = |name: &str, plot: &TitledChart| {
         let path = folder.join(name);
@@ -294,8 +294,8 @@ fn write_charts(folder: &Path, requests: &RequestPairs, turned: Option<&Turns>) 
         write(&path, &text)
     };
     save("ttft_pairs.svg", &scatter(requests))?;
-    match turned {
-        Some(turned) => save("turn.svg", &difference(turned)),
+    match found {
+        Some(found) => save("crossover.svg", &difference(found)),
         None => Ok(()),
     }
 }
@@ -314,32 +314,33 @@ fn scatter(requests: &RequestPairs) -> TitledChart {
     }
 }
 
-/// The difference over the parameter with its interval, and the turns.
-fn difference(turned: &Turns) -> TitledChart {
-    let told: Vec<(f64, Paired)> =
-        turned.seen.iter().filter_map(|(x, paired)| Some((*x, (*paired)?))).collect();
-    let x: Vec<f64> = told.iter().map(|(x, _)| *x).collect();
-    let end = |of: fn(&Paired) -> f64| -> Vec<f64> { told.iter().map(|(_, paired)| of(paired)).collect() };
+/// The difference over the parameter with its interval, and the crossovers.
+fn difference(found: &Crossovers) -> TitledChart {
+    let reported: Vec<(f64, Paired)> =
+        found.seen.iter().filter_map(|(x, paired)| Some((*x, (*paired)?))).collect();
+    let x: Vec<f64> = reported.iter().map(|(x, _)| *x).collect();
+    let end =
+        |of: fn(&Paired) -> f64| -> Vec<f64> { reported.iter().map(|(_, paired)| of(paired)).collect() };
     let middle = end(|p| p.difference);
     let low = end(|p| p.bounds.map_or(p.difference, |b| b.low));
     let high = end(|p| p.bounds.map_or(p.difference, |b| b.high));
-    let horizontal = axis_around(x.iter().copied(), turned.range.is_log, false);
+    let horizontal = axis_around(x.iter().copied(), found.range.is_log, false);
     let zero = (vec![horizontal.min, horizontal.max], vec![0.0, 0.0]);
     let mut band = series(Role::Arrivals, Mark::Area, x.clone(), high.clone());
     band.y0.clone_from(&low);
     let all = low.iter().chain(&high).copied().chain([0.0]);
-    let found = turned.turns.iter().map(|turn| turn.value).collect();
+    let places = found.crossovers.iter().map(|crossover| crossover.value).collect();
     TitledChart {
-        title: format!("{} over {}", turned.metric.title(), turned.range.id.row().id),
-        x: turned.range.id.row().id.to_owned(),
-        y: match turned.metric.unit().symbol() {
-            "" => format!("{}: B - A", turned.metric.title()),
-            unit => format!("{}: B - A, {unit}", turned.metric.title()),
+        title: format!("{} over {}", found.metric.title(), found.range.id.row().id),
+        x: found.range.id.row().id.to_owned(),
+        y: match found.metric.unit().symbol() {
+            "" => format!("{}: B - A", found.metric.title()),
+            unit => format!("{}: B - A, {unit}", found.metric.title()),
         },
         legend: vec![
             (Role::Arrivals, "difference, 95 % interval".to_owned()),
             (Role::Expected, "no difference".to_owned()),
-            (Role::Slo, "turn".to_owned()),
+            (Role::Slo, "crossover".to_owned()),
         ],
         chart: Chart::untitled(
             horizontal,
@@ -348,7 +349,7 @@ fn difference(turned: &Turns) -> TitledChart {
                 band,
                 series(Role::Expected, Mark::Line, zero.0, zero.1),
                 series(Role::Arrivals, Mark::Line, x, middle),
-                series(Role::Slo, Mark::RuleX, found, Vec::new()),
+                series(Role::Slo, Mark::RuleX, places, Vec::new()),
             ],
         ),
     }

@@ -17,9 +17,9 @@ pub(crate) fn step(view: &StepView) -> String {
     let place =
         view.replica.map_or_else(|| "before a replica".to_owned(), |replica| format!("replica {replica}"));
     let _ = writeln!(text, "step {} of 0 to {}, {:.6} s, {place}", view.step, view.steps - 1, view.time_s);
-    let _ = writeln!(text, "  {}", view.told.text);
+    let _ = writeln!(text, "  {}", view.sentence.text);
     if let Some(test) = &view.test {
-        let _ = writeln!(text, "  {}", test.told.text);
+        let _ = writeln!(text, "  {}", test.sentence.text);
     }
     if let Some(candidate) = &view.candidate {
         let _ = writeln!(text, "  {}", of_candidate(candidate));

@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CliError> {
     let KernelSource::Aiconfigurator = arguments.from;
     let folder = &arguments.folder;
     let systems = if arguments.system.is_empty() { folders(folder)? } else { arguments.system.clone() };
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let mut csv = format!("{}\n", COLUMNS.join(","));
     for system in systems {
         let path = folder.join(&system);
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CliError> {
                 let source = format!("{}-{version}", own.unwrap_or(&arguments.backend));
                 import::add(&mut kernels, &source, &points);
                 let found = left_out(&points);
-                told.push(errors(&source, &found));
+                reported.push(errors(&source, &found));
                 found.iter().for_each(|error| csv.push_str(&csv_row(gpu.id, &source, error)));
             }
         }
@@ -96,15 +96,15 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CliError> {
         let text = kernels.text();
         std::fs::write(&file, &text)
             .map_err(|error| CliError::input(format!("{}: {error}", file.display())))?;
-        told.push(format!("{}: {} tables, {} bytes\n", file.display(), kernels.tables.len(), text.len()));
+        reported.push(format!("{}: {} tables, {} bytes\n", file.display(), kernels.tables.len(), text.len()));
     }
-    if told.is_empty() {
+    if reported.is_empty() {
         return Err(CliError::input(format!("{}: there is no SYSTEM/gemm of a known GPU", folder.display())));
     }
     if let Some(path) = &arguments.csv {
         write(path, &csv)?;
     }
-    print(&told.concat())
+    print(&reported.concat())
 }
 
 /// The errors of a table, by operator.

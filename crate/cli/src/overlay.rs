@@ -105,7 +105,7 @@ impl Options {
         }
         let mut scenario = given.clone();
         let taken = take_over(&measured, &mut scenario);
-        measured.notes.iter().chain(&taken.notes).for_each(|told| note(told));
+        measured.notes.iter().chain(&taken.notes).for_each(|reported| note(reported));
         if let Some(missing) = taken.missing_text() {
             note(&missing);
         }
@@ -114,7 +114,7 @@ impl Options {
                 .benchmarks
                 .iter()
                 .enumerate()
-                .map(|(place, told)| format!("{} = {told}", place + 1))
+                .map(|(place, reported)| format!("{} = {reported}", place + 1))
                 .collect();
             let (read, count) = (measured.benchmark, runs.len());
             note(&format!(

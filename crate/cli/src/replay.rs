@@ -278,8 +278,8 @@ impl ReplayArguments {
         }
         let failed = outcome.sent.iter().filter(|sent| sent.failure.is_some()).count();
         if failed + outcome.not_sent > 0 {
-            let told = format!("{failed} requests failed and {} were not sent", outcome.not_sent);
-            return Err(CliError::Run(told));
+            let reported = format!("{failed} requests failed and {} were not sent", outcome.not_sent);
+            return Err(CliError::Run(reported));
         }
         Ok(())
     }

@@ -74,7 +74,7 @@ impl RunFiles {
             stream(&folder.join("causes.csv"), |to| files::write_causes_csv(report, to))?;
             stream(&folder.join("delays.csv"), |to| files::write_delays_csv(report, to))?;
         }
-        self.tell_left_out(run, folder);
+        self.report_left_out(run, folder);
         Ok(())
     }
 
@@ -89,7 +89,7 @@ impl RunFiles {
     }
 
     /// Says which files were left out for their size.
-    fn tell_left_out(&self, run: &Run, folder: &Path) {
+    fn report_left_out(&self, run: &Run, folder: &Path) {
         if self.files.iter().any(|wanted| wanted == OF_OPERATORS) && !files::has_operators(&run.report) {
             note(&format!(
                 "{OF_OPERATORS} has no row: iteration times come from no operators; cost.kind=profile, kernels and roofline have them"

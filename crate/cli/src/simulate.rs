@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CliError> {
         None => Vec::new(),
     };
     let of_file: Vec<Diagnostic> = loaded.into_iter().flat_map(|loaded| loaded.warnings).collect();
-    report_all(of_file.iter().filter(|told| told.severity == Severity::Note));
+    report_all(of_file.iter().filter(|reported| reported.severity == Severity::Note));
     summary.warnings.extend(of_file);
     let mut json = json!(summary);
     if let Some(rates) = capacity {
@@ -131,14 +131,14 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CliError> {
     if let Some(SeedRanges { ranges, .. }) = &ranges {
         json["ranges"] = json!(ranges);
     }
-    let told = arguments.why.map(|asked| reasons(&run, asked)).transpose()?;
-    if let Some((why, requests)) = &told {
+    let reported = arguments.why.map(|asked| reasons(&run, asked)).transpose()?;
+    if let Some((why, requests)) = &reported {
         json["why"] = json!(why);
         json["why"]["requests"] = json!(requests);
         json["why"]["waiting"] = json!(causes);
     }
     let json = format!("{json:#}\n");
-    arguments.files.write(&run, &json, told.is_some())?;
+    arguments.files.write(&run, &json, reported.is_some())?;
     if let Some(folder) = &arguments.charts {
         let options = ViewOptions::default();
         let clients = views::monitor::monitor(&run, Client::User, &options).0;
@@ -152,7 +152,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<(), CliError> {
     for cause in &causes {
         text.extend(["\nwhy: ", &cause.sentence(), "\n"]);
     }
-    if let Some((why, requests)) = &told {
+    if let Some((why, requests)) = &reported {
         text.push_str(&why_text::table(why, requests));
     }
     print(&text)

@@ -203,11 +203,11 @@ fn pools(text: &mut String, fleet: &FleetSummary) {
 }
 
 /// Each headline number of the run with its lowest and its highest value over the seeds.
-fn over_seeds(text: &mut String, told: &SeedRanges) {
-    let title = format!("over {} seeds", told.seeds);
+fn over_seeds(text: &mut String, reported: &SeedRanges) {
+    let title = format!("over {} seeds", reported.seeds);
     let _ = writeln!(text, "\n{title:<32}{:>12}{:>12}{:>12}", "this run", "lowest", "highest");
-    for (metric, value) in told.metrics.iter().zip(&told.values) {
-        let range = told.ranges.get(metric.path());
+    for (metric, value) in reported.metrics.iter().zip(&reported.values) {
+        let range = reported.ranges.get(metric.path());
         let [low, high] = [range.map(|range| range.low), range.map(|range| range.high)];
         let (value, low, high) = (number(*value), number(low), number(high));
         let _ = writeln!(text, "{:<32}{value:>12}{low:>12}{high:>12}", metric.heading());
@@ -243,8 +243,8 @@ fn of_replicas(load: Load) -> String {
 /// The bounds that are set.
 fn bounds(slo: &SloScore) -> String {
     let named = [("TTFT <", slo.ttft_s), ("TPOT <=", slo.tpot_s), ("TBT <=", slo.tbt_s)];
-    let told = named.iter().filter_map(|(name, s)| Some(format!("{name} {} s", short((*s)?))));
-    told.collect::<Vec<_>>().join(", ")
+    let reported = named.iter().filter_map(|(name, s)| Some(format!("{name} {} s", short((*s)?))));
+    reported.collect::<Vec<_>>().join(", ")
 }
 
 /// The KV pool of a replica.

@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &SweepArguments) -> Result<(), CliError> {
     sweep.idle_settings(loaded.as_ref()).iter().for_each(|line| note(line));
     let lines = simulate(arguments, &sweep, &indices, loaded.as_ref())?;
     if arguments.shard.is_some() {
-        tell_errors(&lines)?;
+        report_errors(&lines)?;
         return if arguments.out.is_none() { print(&journal::text(sweep.shape(), &lines)) } else { Ok(()) };
     }
     let expected = if arguments.closed_forms { sweep.expected() } else { Vec::new() };
@@ -210,7 +210,7 @@ fn simulate(
 }
 
 /// Says which points make no run; where none does, that is the error.
-fn tell_errors(lines: &[SweepLine]) -> Result<(), CliError> {
+fn report_errors(lines: &[SweepLine]) -> Result<(), CliError> {
     let failed: Vec<&SweepLine> = lines.iter().filter(|line| line.error.is_some()).collect();
     let Some(first) = failed.first() else { return Ok(()) };
     let point: Vec<String> = first.point.iter().map(ToString::to_string).collect();
@@ -238,10 +238,13 @@ fn print_violations(metric: &str, expected: Option<&Expected>) {
         return;
     }
     let without = expected.points.iter().filter(|point| point.is_none()).count();
-    let (told, more) = expected.obstacles.split_at(expected.obstacles.len().min(MOST_OBSTACLES));
-    let told: Vec<String> = told.iter().map(Obstacle::to_string).collect();
+    let (reported, more) = expected.obstacles.split_at(expected.obstacles.len().min(MOST_OBSTACLES));
+    let reported: Vec<String> = reported.iter().map(Obstacle::to_string).collect();
     let more = if more.is_empty() { String::new() } else { format!("; and {} more", more.len()) };
-    note(&format!("{metric}: no closed form holds at {without} points, because {}{more}", told.join("; ")));
+    note(&format!(
+        "{metric}: no closed form holds at {without} points, because {}{more}",
+        reported.join("; ")
+    ));
 }
 
 /// Shows the points as asked.
@@ -251,7 +254,7 @@ fn show(
     lines: &[SweepLine],
     expected: &[Option<Expected>],
 ) -> Result<(), CliError> {
-    tell_errors(lines)?;
+    report_errors(lines)?;
     for (place, metric) in shape.metrics.iter().enumerate() {
         if lines.iter().all(|line| line.values[place].is_none()) {
             note(&format!("{metric} is missing in every run: the run has no such part, or too few requests"));

@@ -110,7 +110,7 @@ fn write_many_curves(folder: &Path, results: &Results, x: usize) -> Result<(), C
     let second = (0..results.axes.len()).filter(fits).max_by_key(|&place| results.axes[place].values.len());
     let within: Vec<usize> = [Some(x), second].into_iter().flatten().collect();
     let charts = groups(results, &within);
-    tell_left_out(charts.len());
+    report_left_out(charts.len());
     for (name, rows) in charts.into_iter().take(MOST_CHARTS) {
         let mut curves: Vec<(String, Vec<&Row>)> = Vec::new();
         for row in rows {
@@ -133,7 +133,7 @@ fn write_many_curves(folder: &Path, results: &Results, x: usize) -> Result<(), C
     Ok(())
 }
 
-fn tell_left_out(charts: usize) {
+fn report_left_out(charts: usize) {
     if charts > MOST_CHARTS {
         note(&format!("of {charts} charts a metric the first {MOST_CHARTS} are drawn"));
     }
@@ -169,7 +169,7 @@ fn curves_plot(
 /// A heat map a metric, one for each combination of the other parameters.
 fn write_maps(folder: &Path, results: &Results, x: usize, y: usize) -> Result<(), CliError> {
     let charts = groups(results, &[x, y]);
-    tell_left_out(charts.len());
+    report_left_out(charts.len());
     for (name, rows) in charts.iter().take(MOST_CHARTS) {
         for (place, metric) in results.shape.metrics.iter().enumerate() {
             let cell =

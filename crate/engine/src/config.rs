@@ -19,7 +19,7 @@ pub enum RouterKind {
     /// The replica with the fewest requests that wait or run.
     LeastOutstanding,
     /// The replica with the shortest waiting queue, as Vidur's `lor` counts.
-    ShortestLine,
+    FewestWaiting,
     /// The better of two drawn at random, by requests that wait or run.
     PowerOfTwo,
     /// The replica with the fewest KV blocks in use or promised to its waiting queue.

@@ -21,7 +21,7 @@ mod events;
 mod one_stage;
 mod one_stage_list;
 mod pipeline;
-mod pipeline_turns;
+mod pipeline_rounds;
 pub(crate) mod pools;
 pub(crate) mod rejection;
 mod replica_view;
@@ -212,7 +212,7 @@ impl Fleet {
             }
             self.begin_touched(now_us);
             // Requests may be dropped from the queue where an iteration is formed.
-            self.tell_ends(now_us);
+            self.notify_ended(now_us);
             self.stop_drained(now_us);
         }
         false
@@ -357,7 +357,7 @@ impl Fleet {
             } else {
                 break;
             }
-            self.tell_ends(now_us);
+            self.notify_ended(now_us);
             if self.frontend.is_direct() && self.next_given_us() > now_us {
                 break;
             }
@@ -366,13 +366,13 @@ impl Fleet {
 
     /// A request that depends on one that has ended is sent after its think time.
     #[inline]
-    fn tell_ends(&mut self, now_us: f64) {
+    fn notify_ended(&mut self, now_us: f64) {
         if self.record.ended.is_some() {
-            self.tell_those_ended(now_us);
+            self.notify_those_ended(now_us);
         }
     }
 
-    fn tell_those_ended(&mut self, now_us: f64) {
+    fn notify_those_ended(&mut self, now_us: f64) {
         let Some(ended) = &mut self.record.ended else { return };
         if ended.is_empty() && self.record.first_tokens.as_ref().is_none_or(Vec::is_empty) {
             return;
@@ -509,7 +509,7 @@ impl Fleet {
             } else if stages == 1 {
                 self.fast_forward(place, now_us);
             } else if !stages_end {
-                self.play_turns(place, now_us);
+                self.advance_batches(place, now_us);
             }
             return;
         }
@@ -542,7 +542,7 @@ impl Fleet {
             }
         }
         if self.record.ended.is_some() {
-            self.tell_ends(now_us);
+            self.notify_ended(now_us);
             self.process_arrivals(now_us, true);
         }
     }

@@ -267,7 +267,7 @@ impl Replica {
     }
 
     /// Whether `blocks` can be given to the head of the queue, beside its adapter. What would never fit above the watermark may
-    /// use it when no other request holds memory, unless Vidur is wanted.
+    /// use it when no other request holds memory, unless Vidur's behaviour is selected.
     pub(crate) fn has_room(&self, context: &ScheduleContext<'_>, id: RequestId, blocks: u32) -> bool {
         let config = context.config;
         let Some(free) = self.free_beside_adapter(context, id) else { return false };
@@ -304,7 +304,7 @@ impl Replica {
             None
         };
         if context.record.decisions.is_on() {
-            self.tell_decision(context, batch, id, stop, compared);
+            self.record_decision(context, batch, id, stop, compared);
         }
         stop
     }
@@ -339,13 +339,13 @@ impl Replica {
         };
         self.passes_over = true;
         for id in skipped.into_iter().flatten() {
-            self.tell_no_slot(context, id);
+            self.record_no_slot(context, id);
         }
         head
     }
 
     /// A request is skipped, for whose adapter there is no LoRA slot.
-    pub(crate) fn tell_no_slot(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
+    pub(crate) fn record_no_slot(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
         self.passes_over = true;
         let (in_use, slots) = (self.adapters.in_use().len(), self.adapters.max_loras());
         let compared = || Compared::new(Test::LoraSlots, in_use + 1, slots);
@@ -614,7 +614,7 @@ impl Replica {
         }
     }
 
-    /// A request has its whole answer: with the prompt so many tokens.
+    /// A request has its whole answer: with the prompt this many tokens.
     pub(crate) fn complete(&mut self, context: &mut ScheduleContext<'_>, id: RequestId, tokens: u32) {
         let produced = tokens - context.trace.input_tokens[id];
         context.requests[id].status = RequestStatus::Finished;

@@ -71,7 +71,7 @@ impl Router {
                 None => candidates[self.draw(id.get(), count)],
             },
             RouterKind::LeastOutstanding => least(candidates, |place| u64::from(outstanding(place))),
-            RouterKind::ShortestLine => {
+            RouterKind::FewestWaiting => {
                 least(candidates, |place| u64::from(view.replicas[place].num_waiting))
             }
             RouterKind::PowerOfTwo => {

@@ -95,7 +95,7 @@ fn geometric(mean: f64) -> impl Fn(&mut Stream) -> (u32, u32) {
 /// e = exp(-(mu - lambda) tau).
 #[test]
 fn impatient_clients_leave_as_in_m_m_1_d() {
-    for (rate, law) in [(0.8, 0.1878), (1.2, 0.3118)] {
+    for (rate, expected) in [(0.8, 0.1878), (1.2, 0.3118)] {
         let mut shares = Vec::new();
         for seed in 0..5 {
             let config = PoolConfig { max_requests: 1, ..roomy() };
@@ -106,7 +106,7 @@ fn impatient_clients_leave_as_in_m_m_1_d() {
             shares.push(left as f64 / report.results.len() as f64);
         }
         let share = shares.iter().sum::<f64>() / shares.len() as f64;
-        assert!((share / law - 1.0).abs() < 0.02, "at {rate}/s {share} leave instead of {law}");
+        assert!((share / expected - 1.0).abs() < 0.02, "at {rate}/s {share} leave instead of {expected}");
     }
 }
 
@@ -134,7 +134,10 @@ fn decoding_together_is_processor_sharing() {
         let report = Fleet::of_pool(trace, config, Box::new(cost(a * 1e3, b * 1e3))).run();
         let e2e = mean_s(&report, Report::e2e_us);
         let each = rate / f64::from(replicas);
-        let law = m * (a + b) / (1.0 - each * m * b);
-        assert!((e2e / law - 1.0).abs() < 0.02, "{rate}/s on {replicas}: {e2e} s instead of {law} s");
+        let expected = m * (a + b) / (1.0 - each * m * b);
+        assert!(
+            (e2e / expected - 1.0).abs() < 0.02,
+            "{rate}/s on {replicas}: {e2e} s instead of {expected} s"
+        );
     }
 }

@@ -296,19 +296,19 @@ fn check_run(report: &Report, config: &GatewayConfig) {
 
 /// What the monitor reports of users, and of adapters, in all its windows is what the proxy itself had reserved.
 fn check_reserved(report: &Report, config: &GatewayConfig) {
-    let told = log(report).reserved.as_ref();
-    assert_eq!(told.is_some(), config.checks.contains(&Check::Kv));
+    let reported = log(report).reserved.as_ref();
+    assert_eq!(reported.is_some(), config.checks.contains(&Check::Kv));
     for client in [Client::User, Client::Adapter] {
         let options = MonitorOptions { client, window_us: None, windows: 7, most: 2, slo: Slo::of_ttft(1.0) };
         let monitor = Monitor::measure(report, &options);
         let of_clients: Vec<f64> =
             monitor.clients.iter().filter_map(|totals| totals.reserved_token_s).collect();
-        assert_eq!(of_clients.len(), if told.is_some() { monitor.clients.len() } else { 0 });
+        assert_eq!(of_clients.len(), if reported.is_some() { monitor.clients.len() } else { 0 });
         let in_windows: f64 = (0..monitor.cells.rows())
             .flat_map(|row| monitor.cells.row(row))
             .map(|cell| cell.reserved_token_us / 1e6)
             .sum();
-        let total = told.map_or(0.0, |told| told.total_token_us(monitor.end_us) / 1e6);
+        let total = reported.map_or(0.0, |reported| reported.total_token_us(monitor.end_us) / 1e6);
         for sum in [of_clients.iter().sum(), in_windows] {
             assert!((sum - total).abs() <= 1e-6 + 1e-9 * total, "{client:?}: {sum} of {total}");
         }

@@ -202,8 +202,8 @@ proptest! {
         let (report, queue_timeout_us) = run;
         let monitor = Monitor::measure(&report, &MonitorOptions { client, ..ALL });
         check_sums(&report, &monitor);
-        let told = timeline_kv(&report);
-        prop_assert!(near(held(&monitor), told), "{} held by clients, {told} by the batch", held(&monitor));
+        let reported = timeline_kv(&report);
+        prop_assert!(near(held(&monitor), reported), "{} held by clients, {reported} by the batch", held(&monitor));
         prop_assert_eq!(monitor.kv_interpolated, 0);
         prop_assert!(monitor.jain.is_none_or(|jain| jain <= 1.0 + 1e-12 && jain * monitor.clients.len() as f64 >= 1.0 - 1e-9));
         if client == Client::User {
@@ -244,8 +244,8 @@ proptest! {
         let read: u64 = report.timeline.iterations.iter().map(|run| u64::from(run.prompt_tokens)).sum();
         let first_read: u64 = monitor.clients.iter().map(|client| client.input_tokens).sum();
         if evicted == 0 && all_read && whole && read == first_read && !wastes {
-            let told = timeline_kv(&report);
-            prop_assert!(near(held(&monitor), told), "{} held by clients, {told} by the batches", held(&monitor));
+            let reported = timeline_kv(&report);
+            prop_assert!(near(held(&monitor), reported), "{} held by clients, {reported} by the batches", held(&monitor));
         }
         // What was computed: every prompt and all tokens but the last of each output, and what was lost and computed again.
         if all_read && !wastes {

@@ -337,7 +337,7 @@ fn vtc_line(c: &VtcComparison) -> String {
         (pair(ours.table_gap.0, theirs.table_gap.0, 1), pair(ours.table_gap.1, theirs.table_gap.1, 1));
     let (right, all) = c.ordered_pairs();
     let first = format!("{}/{}", mean(ours), mean(theirs));
-    let note = match c.server.law_batch {
+    let note = match c.server.largest_measured_batch {
         Some(most) if c.is_beyond_the_profile() => {
             format!("not predicted: batches of {}, the profile knows {most}", c.largest_batch)
         }

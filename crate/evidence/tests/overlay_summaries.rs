@@ -161,14 +161,14 @@ fn what_was_not_answered_is_told_with_its_numbers() {
         let text = text(name).replace(from, to);
         read_benchmark(NamedText { name, text: &text }, |_| None, Some(1)).unwrap_err().to_string()
     };
-    let told = refused("llm_d_0_1.json", "\"total\": 120", "\"total\": 2");
-    assert!(told.contains("no request was answered, 2 failed"), "{told}");
-    let told = refused("inference_perf.json", "597", "0");
-    assert!(told.contains("3 failed"), "{told}");
-    let told = refused("vllm_bench.json", "\"total_input_tokens\": 80000", "\"total_input_tokens\": -1");
-    assert!(told.starts_with("total_input_tokens: -1 is not a number from 0"), "{told}");
-    let told = refused("llm_d_0_2.json", "\"role\": \"replica\"", "\"role\": \"prefill\"");
-    assert!(told.contains("servers apart"), "{told}");
+    let stated = refused("llm_d_0_1.json", "\"total\": 120", "\"total\": 2");
+    assert!(stated.contains("no request was answered, 2 failed"), "{stated}");
+    let stated = refused("inference_perf.json", "597", "0");
+    assert!(stated.contains("3 failed"), "{stated}");
+    let stated = refused("vllm_bench.json", "\"total_input_tokens\": 80000", "\"total_input_tokens\": -1");
+    assert!(stated.starts_with("total_input_tokens: -1 is not a number from 0"), "{stated}");
+    let stated = refused("llm_d_0_2.json", "\"role\": \"replica\"", "\"role\": \"prefill\"");
+    assert!(stated.contains("servers apart"), "{stated}");
 }
 
 #[test]
@@ -203,8 +203,8 @@ fn what_is_wrong_in_yaml_is_told_with_its_line_and_column() {
         let text = text("llm_d_0_2.yaml").replacen(from, to, 1);
         read_benchmark(NamedText { name: "a", text: &text }, |_| None, None).unwrap_err().to_string()
     };
-    let told = refused("    total_restarts: 0", "    total_restarts: [0");
-    assert!(told.starts_with("line 5, column 16: no YAML: "), "{told}");
+    let stated = refused("    total_restarts: 0", "    total_restarts: [0");
+    assert!(stated.starts_with("line 5, column 16: no YAML: "), "{stated}");
     assert_eq!(
         refused("mean: 0.7", "mean: -1"),
         "results.request_performance.aggregate.latency.request_latency.mean: -1 is not a number from 0 to 100000000"
@@ -213,8 +213,9 @@ fn what_is_wrong_in_yaml_is_told_with_its_line_and_column() {
     (1..40).for_each(|level| {
         writeln!(bomb, "a{level}: &a{level} [{}]", format!("*a{}, ", level - 1).repeat(9)).unwrap();
     });
-    let told = read_benchmark(NamedText { name: "a", text: &bomb }, |_| None, None).unwrap_err().to_string();
-    assert!(told.contains("no YAML: anchors and aliases copy more than"), "{told}");
+    let stated =
+        read_benchmark(NamedText { name: "a", text: &bomb }, |_| None, None).unwrap_err().to_string();
+    assert!(stated.contains("no YAML: anchors and aliases copy more than"), "{stated}");
 }
 
 #[test]
@@ -238,10 +239,10 @@ fn requests_of_inference_perf_have_their_times_and_gaps() {
         read_benchmark(NamedText { name: "a", text: &text }, |_| None, None).unwrap_err().to_string()
     };
     assert_eq!(refused("71234.5965", "1"), "request 1, end_time: 1 is before 71234.596, the event before it");
-    let told = refused("71234.548", "1");
+    let stated = refused("71234.548", "1");
     assert!(
-        told.starts_with("request 1, info.response_metrics.output_token_times[1]: 1 is before"),
-        "{told}"
+        stated.starts_with("request 1, info.response_metrics.output_token_times[1]: 1 is before"),
+        "{stated}"
     );
 }
 

@@ -171,12 +171,12 @@ fn length(scenario: &Scenario, kind: Id, [value, mean, low, high]: [Id; 4]) -> O
 const LENGTHS: &[&str] = &["fixed", "geometric", "uniform"];
 
 /// Collects the settings that violate a condition.
-struct LawTest<'s> {
+struct ConditionTest<'s> {
     scenario: &'s Scenario,
     obstacles: Vec<Obstacle>,
 }
 
-impl LawTest<'_> {
+impl ConditionTest<'_> {
     fn needs(&mut self, id: Id, is_met: bool, wanted: Wanted) {
         if !is_met {
             self.obstacles.push(Obstacle { id, value: self.scenario.get(id), wanted });
@@ -236,7 +236,7 @@ pub fn closed_form_of(
     scenario: &Scenario,
     metric: &Metric,
 ) -> Option<Result<ClosedFormValue, Vec<Obstacle>>> {
-    let mut test = LawTest { scenario, obstacles: Vec::new() };
+    let mut test = ConditionTest { scenario, obstacles: Vec::new() };
     let is_single = scenario.number(Id::MaxRunning) == 1.0;
     let found = match metric.path() {
         "queue_s.mean" if is_single => servers::single_server(&mut test, true),

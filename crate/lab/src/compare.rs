@@ -4,7 +4,7 @@
 //! runs differ by has a confidence interval over the seeds ([`interval`]); one long run has batch means in their place
 //! ([`batch_means`]). The two runs of one seed are also compared request by request ([`requests`]), and where they first decided
 //! differently is reported ([`decisions`]). Where the better of the two
-//! changes with a parameter is found by bisection ([`turn`]).
+//! changes with a parameter is found by bisection ([`crate::crossover`]).
 //!
 //! This module says what to simulate and what the results mean. The caller simulates, on any number of threads: the result
 //! does not depend on them. It keeps both runs of the first seed, for what compares their requests or their decisions.

@@ -348,10 +348,10 @@ impl Run {
         if run.requests.rejected_total > 0 {
             let of_length = limits::warning(&self.scenario, &self.report);
             let all = Param::Number(run.requests.rejected_total as f64);
-            let counts_all = |told: &Diagnostic| told.params.get("rejected") == Some(&all);
+            let counts_all = |reported: &Diagnostic| reported.params.get("rejected") == Some(&all);
             // It has the same count, with the reason and what to set.
             if of_length.as_ref().is_some_and(counts_all) {
-                warnings.retain(|told| told.code != "some_refused");
+                warnings.retain(|reported| reported.code != "some_refused");
             }
             warnings.extend(of_length);
         }

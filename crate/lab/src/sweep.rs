@@ -228,10 +228,10 @@ impl Sweep {
     /// The line of a run. A point whose settings contradict each other, or that makes no request, has its error in place of
     /// numbers.
     pub fn line(&self, index: usize, run: Result<Run, Vec<Diagnostic>>) -> SweepLine {
-        let told = |errors: Vec<Diagnostic>| {
+        let reported = |errors: Vec<Diagnostic>| {
             errors.into_iter().map(|error| error.message).collect::<Vec<_>>().join("; ")
         };
-        self.line_of(index, run.map(|run| Measured::of(&run, &self.metrics)).map_err(told))
+        self.line_of(index, run.map(|run| Measured::of(&run, &self.metrics)).map_err(reported))
     }
 
     /// The line of a run that was measured elsewhere, or why it could not be made.

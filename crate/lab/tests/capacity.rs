@@ -63,7 +63,7 @@ fn near(found: &Capacity, expected: f64) {
 
 /// Uncapped decoding is stable below 1 / (m b), a batch of at most c below c / (m (a + b c)).
 #[test]
-fn the_knee_of_decoding_lies_where_the_law_says() {
+fn the_knee_of_decoding_lies_where_the_closed_form_says() {
     let mut caps = vec![("32", 8.0), ("100000", 20.0)];
     if servescope_testkit::is_whole() {
         caps.push(("64", 64.0 / (200.0 * 0.028)));
@@ -85,7 +85,7 @@ fn the_knee_of_decoding_lies_where_the_law_says() {
 
 /// Memory M and steps of d seconds: M / (d E[s o + o (o + 1) / 2]) requests a second (Nie, Si and Zhou, ICML 2026).
 #[test]
-fn the_knee_of_memory_lies_where_the_law_says() {
+fn the_knee_of_memory_lies_where_the_closed_form_says() {
     let of_output: [(&[(&str, &str)], f64); 2] = [
         (&[("workload.output_tokens.value", "100")], 4000.0 / (0.02 * 15_050.0)),
         (

@@ -67,22 +67,22 @@ fn run(settings: &[(&str, &str)]) -> Answer {
 /// The runs of one scheduler on one model of iteration times behind one gateway, a run for each number of adapters.
 fn answers(scheduler: &str, cost: &str, gateway: &[(&str, &str)]) -> Vec<Answer> {
     let base = [LOAD, gateway, &[("scheduler.kind", scheduler), ("cost.kind", cost)]].concat();
-    let told = |settings: &[(&str, &str)]| format!("{scheduler}, {cost}, {gateway:?}, {settings:?}");
+    let described = |settings: &[(&str, &str)]| format!("{scheduler}, {cost}, {gateway:?}, {settings:?}");
     let with = |settings: &[(&str, &str)]| run(&[&base, settings].concat());
     let answers: Vec<Answer> = ADAPTERS.iter().map(|&n| with(&[("workload.adapters.count", n)])).collect();
     for (&n, answer) in ADAPTERS.iter().zip(&answers) {
         for (path, value) in [("workload.rate_rps", "4"), ("workload.arrivals.cv", "4")] {
             let other = with(&[("workload.adapters.count", n), (path, value)]);
-            assert!(other.differs(answer), "{} changes no time", told(&[("n", n), (path, value)]));
+            assert!(other.differs(answer), "{} changes no time", described(&[("n", n), (path, value)]));
         }
-        assert_eq!(answer.loads > 0, n != "0", "{}: {answer:?}", told(&[("n", n)]));
+        assert_eq!(answer.loads > 0, n != "0", "{}: {answer:?}", described(&[("n", n)]));
     }
     for (i, n) in ADAPTERS.iter().enumerate().skip(1) {
-        assert!(answers[i].differs(&answers[i - 1]), "{} changes no time", told(&[("n", n)]));
+        assert!(answers[i].differs(&answers[i - 1]), "{} changes no time", described(&[("n", n)]));
     }
     let skewed = with(&[("workload.adapters.count", "200"), ("workload.adapters.alpha", "0.2")]);
-    assert!(skewed.differs(&answers[3]), "{} changes no time", told(&[("alpha", "0.2")]));
-    assert!(skewed.loads < answers[3].loads, "{}: skew spares loads", told(&[("alpha", "0.2")]));
+    assert!(skewed.differs(&answers[3]), "{} changes no time", described(&[("alpha", "0.2")]));
+    assert!(skewed.loads < answers[3].loads, "{}: skew spares loads", described(&[("alpha", "0.2")]));
     answers
 }
 

@@ -14,7 +14,7 @@ fn scenario(settings: &[(&str, &str)]) -> Scenario {
 }
 
 /// The reasons reported for a run, by path.
-fn told(run: &Run) -> Vec<(&'static str, &'static str)> {
+fn reported(run: &Run) -> Vec<(&'static str, &'static str)> {
     run.notes().iter().map(|note| (note.id.row().id, note.reason.name())).collect()
 }
 
@@ -73,14 +73,17 @@ fn a_file_decides_every_setting_of_the_workload() {
     let (loaded, plain_run) = (plain(), Run::simulate(&Scenario::default(), Some(&plain())).unwrap());
     for setting in WORKLOAD {
         let run = Run::simulate(&scenario(&[setting]), Some(&loaded)).unwrap();
-        assert_eq!(told(&run), [(setting.0, "file")]);
+        assert_eq!(reported(&run), [(setting.0, "file")]);
         assert_eq!(run.report.digest(), plain_run.report.digest(), "{}", setting.0);
         let warnings = run.summary().warnings;
         assert!(warnings.iter().any(|w| w.code == "no_effect_file" && w.path == setting.0), "{warnings:?}");
     }
     // A value that is written down counts, be it the default.
     let count = scenario(&[("workload.adapters.count", "200")]);
-    assert_eq!(told(&Run::simulate(&count, Some(&loaded)).unwrap()), [("workload.adapters.count", "file")]);
+    assert_eq!(
+        reported(&Run::simulate(&count, Some(&loaded)).unwrap()),
+        [("workload.adapters.count", "file")]
+    );
     // Made by these settings and then changed by steps, it follows them.
     let steps = LoadedTrace { is_generated: true, ..plain() };
     let run = Run::simulate(
@@ -173,14 +176,14 @@ fn settings_that_were_called_idle_and_act_have_no_note() {
     ] {
         let (plain, other) = (run(base), run(&[base, &[setting]].concat()));
         assert_ne!(plain.report.digest(), other.report.digest(), "{setting:?}");
-        assert!(!told(&other).iter().any(|(path, _)| *path == setting.0), "{:?}", told(&other));
+        assert!(!reported(&other).iter().any(|(path, _)| *path == setting.0), "{:?}", reported(&other));
     }
     // With a budget of its own there is nothing left that the pool sets.
     let budget = [&PLANNED[..], &[("scheduler.batch_max_tokens", "4096")]].concat();
     for setting in [("scheduler.max_total_tokens", "145000"), ("cost.calibration", "a100-80-opt-13b")] {
         let (plain, other) = (run(&budget), run(&[&budget[..], &[setting]].concat()));
         assert_eq!(plain.report.digest(), other.report.digest(), "{setting:?}");
-        assert_eq!(told(&other), [(setting.0, "condition")]);
+        assert_eq!(reported(&other), [(setting.0, "condition")]);
     }
 }
 
@@ -215,7 +218,7 @@ fn settings_that_were_silent_and_do_nothing_have_one() {
     ] {
         let (plain, other) = (run(base), run(&[base, &[setting]].concat()));
         assert_eq!(plain.report.digest(), other.report.digest(), "{setting:?}");
-        assert!(told(&other).contains(&(setting.0, "condition")), "{setting:?}: {:?}", told(&other));
+        assert!(reported(&other).contains(&(setting.0, "condition")), "{setting:?}: {:?}", reported(&other));
     }
     let rpm = run(&[("gateway.kind", "proxy"), ("gateway.checks", "kv"), ("gateway.rpm", "1")]);
     let text = rpm.notes()[0].text();
@@ -248,7 +251,7 @@ fn what_changes_the_tables_alone_says_so() {
     ] {
         let (plain, other) = (run(&fleet), run(&[&fleet[..], &[setting]].concat()));
         assert_eq!(digest_free(&plain), digest_free(&other), "{setting:?}");
-        assert_eq!(told(&other), [(setting.0, "tables")]);
+        assert_eq!(reported(&other), [(setting.0, "tables")]);
     }
     // With ranks that differ, where adapters are loaded, or where operators are counted, which adapters are asked for matters;
     // with a policy by client, which client asks.
@@ -259,11 +262,11 @@ fn what_changes_the_tables_alone_says_so() {
         &[("workload.duration_s", "20")],
     ] {
         let alpha = run(&[base, &[("workload.adapters.alpha", "0.1")]].concat());
-        assert!(told(&alpha).is_empty(), "{:?}", told(&alpha));
+        assert!(reported(&alpha).is_empty(), "{:?}", reported(&alpha));
         assert_ne!(digest_free(&run(base)), digest_free(&alpha));
     }
     let order = [("scheduler.order", "vtc"), ("workload.rate_rps", "6"), ("workload.users.count", "40")];
-    assert!(told(&run(&order)).is_empty());
+    assert!(reported(&run(&order)).is_empty());
 }
 
 #[test]
@@ -287,7 +290,7 @@ fn what_a_scenario_is_read_for_decides_too() {
     let (plain, capped) =
         (run(&[("workload.duration_s", "5")]), run(&[("workload.duration_s", "5"), sampling[0]]));
     assert_eq!(plain.report.digest(), capped.report.digest());
-    assert_eq!(told(&capped), [("workload.sampling.top_k", "bodies")]);
+    assert_eq!(reported(&capped), [("workload.sampling.top_k", "bodies")]);
     // Where max_tokens is the true length, a run ends there anyway, and a real model may end before.
     let ignores = [("workload.sampling.ignore_eos", "true"), ("workload.sampling.pin_output", "true")];
     assert_eq!(reasons(&ignores, Purpose::Run), ["condition"; 2]);
@@ -323,15 +326,15 @@ fn behind_a_proxy_that_holds_everything_back_an_order_is_told_idle() {
         let plain = run(&base);
         for order in ["lifo", "vtc", "priority", "drr"] {
             let sorted = run(&[&base[..], &[("scheduler.order", order)]].concat());
-            assert_eq!(told(&sorted), [("scheduler.order", "no_choice")], "{kind} {order}");
+            assert_eq!(reported(&sorted), [("scheduler.order", "no_choice")], "{kind} {order}");
             assert_eq!(sorted.report.digest(), plain.report.digest());
         }
     }
     let swap =
         [("scheduler.kind", "sarathi"), ("scheduler.preemption", "swap"), ("workload.rate_rps", "0.5")];
-    assert_eq!(told(&run(&swap)), [("scheduler.preemption", "no_preemption")]);
+    assert_eq!(reported(&run(&swap)), [("scheduler.preemption", "no_preemption")]);
     let tight = [&swap[..], &[("scheduler.max_total_tokens", "3100"), ("workload.rate_rps", "4")]].concat();
-    assert!(told(&run(&tight)).is_empty());
+    assert!(reported(&run(&tight)).is_empty());
 }
 
 proptest! {

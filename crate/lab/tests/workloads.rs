@@ -201,7 +201,7 @@ fn swapping_knows_the_bytes_of_a_token() {
 /// All but a fleet's own part and the load, whichever is asked for first.
 #[test]
 fn a_summary_without_utilization_has_the_numbers_of_the_whole_one() {
-    let told = |run: &Run, is_quick: bool| {
+    let reported = |run: &Run, is_quick: bool| {
         let summary = if is_quick { run.summary_without_utilization() } else { run.summary() };
         serde_json::to_value(summary).unwrap()
     };
@@ -217,9 +217,9 @@ fn a_summary_without_utilization_has_the_numbers_of_the_whole_one() {
         &[("workload.rate_rps", "6")],
     ] {
         let (first, second) = (run(settings), run(settings));
-        let (early, mut whole) = (told(&first, true), told(&first, false));
-        assert_eq!(told(&second, false), whole, "{settings:?}");
-        assert_eq!(told(&second, true), early, "{settings:?}");
+        let (early, mut whole) = (reported(&first, true), reported(&first, false));
+        assert_eq!(reported(&second, false), whole, "{settings:?}");
+        assert_eq!(reported(&second, true), early, "{settings:?}");
         assert!(whole["gpu"]["load"].is_number());
         whole["gpu"]["load"] = serde_json::Value::Null;
         if !whole["fleet"].is_null() {

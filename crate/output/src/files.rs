@@ -149,8 +149,8 @@ mod tests {
         let produced: u64 = report.results.iter().map(|result| u64::from(result.produced)).sum();
         // The end of a prompt gives a token, again where it was recomputed after a preemption.
         let recomputed: u64 = (0..report.results.len()).map(|id| u64::from(report.preemptions(id))).sum();
-        let told = decoded + of("first_token").count() as u64;
-        assert!((told..=told + recomputed).contains(&produced), "{told} of {produced} tokens");
+        let reported = decoded + of("first_token").count() as u64;
+        assert!((reported..=reported + recomputed).contains(&produced), "{reported} of {produced} tokens");
     }
 
     /// Events come in order of time, and of a request in the order of its life.

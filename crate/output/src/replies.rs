@@ -3,6 +3,7 @@
 
 mod capacity;
 mod compare;
+mod crossover;
 mod debugger;
 mod file_kind;
 mod model;
@@ -13,7 +14,6 @@ mod request_facts;
 mod seeds;
 mod sources;
 mod sweep;
-mod turn;
 
 use serde::{Deserialize, Serialize};
 use servescope_evidence::published::figures::PublishedFigure;
@@ -22,9 +22,11 @@ use servescope_settings::diagnostic::Diagnostic;
 use servescope_settings::scenario::ScenarioPatch;
 
 pub use capacity::{
-    CapacityGrid, CapacityReply, CapacityTold, CheckedReply, CheckedTold, GridConfiguration, StandingsReply,
+    CapacityDescribed, CapacityGrid, CapacityReply, CheckedDescribed, CheckedReply, GridConfiguration,
+    StandingsReply,
 };
 pub use compare::ComparedPair;
+pub use crossover::{CrossoverKnown, CrossoverNeed, CrossoverSpec, CrossoverStep};
 pub use debugger::DebuggerStep;
 pub use file_kind::{LengthsFile, RecognisedFile, curve_of_file, scenario_of_file};
 pub use model::OwnModel;
@@ -39,7 +41,6 @@ pub use sources::{
     StepRefusal, StepRefusals, TraceShape, TrafficCharts,
 };
 pub use sweep::{SweepPlan, SweepResults, SweepSpec};
-pub use turn::{TurnKnown, TurnNeed, TurnSpec, TurnStep};
 
 use crate::views::{Chart, SplitBy};
 

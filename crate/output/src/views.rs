@@ -5,6 +5,7 @@
 pub mod bands;
 pub mod capacity;
 pub mod client_roles;
+pub mod crossover;
 pub mod deployment;
 mod engine_charts;
 mod gateway;
@@ -17,7 +18,6 @@ pub mod published;
 mod replicas;
 pub mod sweep;
 mod traffic;
-pub mod turn;
 mod workload_charts;
 
 use serde::Deserialize;

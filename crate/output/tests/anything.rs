@@ -250,18 +250,18 @@ proptest! {
         after.find_unneeded(None);
         let note = after.notes().into_iter().find(|note| note.id == id);
         let is_same = before.report.digest() == after.report.digest();
-        let told = format!("{} = {} of {}: {note:?}", id.row().id, with.get(id).to_text(), without.to_json());
+        let reported = format!("{} = {} of {}: {note:?}", id.row().id, with.get(id).to_text(), without.to_json());
         match note.map(|note| note.reason) {
             // Who sent a request is part of the digest.
             Some(Reason::Tables(_)) => {}
-            Some(Reason::SameRequests) => prop_assert!(is_same, "it has a note and changes requests: {told}"),
+            Some(Reason::SameRequests) => prop_assert!(is_same, "it has a note and changes requests: {reported}"),
             Some(_) => {
                 let is_alike = is_same && numbers(&before) == numbers(&after);
-                prop_assert!(is_alike, "it has a note and changes the run: {told}");
+                prop_assert!(is_alike, "it has a note and changes the run: {reported}");
             }
             None => {
                 let judges = id.row().scores_only && numbers(&before) != numbers(&after);
-                prop_assert!(!is_same || judges, "it has no note and changes nothing: {told}");
+                prop_assert!(!is_same || judges, "it has no note and changes nothing: {reported}");
             }
         }
     }

@@ -221,8 +221,8 @@ fn stories(run: &Run) -> BTreeMap<usize, Vec<Row>> {
 
 /// Checks that a request's events are one consistent story that ends as requests.csv says.
 fn check_story(id: usize, story: &[Row], outcome: &str, left_s: &str, (has_gateway, is_async): (bool, bool)) {
-    let told = || format!("request {id}: {story:?}");
-    assert_eq!(story[0].event, "arrived", "{}", told());
+    let described = || format!("request {id}: {story:?}");
+    assert_eq!(story[0].event, "arrived", "{}", described());
     let mut state = "arrived";
     let mut attempt = u32::from(has_gateway);
     for row in &story[1..] {
@@ -251,15 +251,15 @@ fn check_story(id: usize, story: &[Row], outcome: &str, left_s: &str, (has_gatew
                 "resumed",
                 "first_token",
             ],
-            other => panic!("{other}: {}", told()),
+            other => panic!("{other}: {}", described()),
         };
-        assert!(follows.contains(&state), "{next} after {state}: {}", told());
+        assert!(follows.contains(&state), "{next} after {state}: {}", described());
         attempt += u32::from(next == "retried");
         let is_gateways = has_gateway
             && ["attempt_rejected", "attempt_timed_out", "retried", "admitted", "refused", "timed_out"]
                 .contains(&next);
-        assert_eq!(row.attempt, is_gateways.then_some(attempt), "{}", told());
-        assert_eq!(!row.reason.is_empty(), matches!(next, "attempt_rejected" | "refused"), "{}", told());
+        assert_eq!(row.attempt, is_gateways.then_some(attempt), "{}", described());
+        assert_eq!(!row.reason.is_empty(), matches!(next, "attempt_rejected" | "refused"), "{}", described());
         let is_under_way = next == "first_token" && state == "preempted";
         state = if is_under_way { state } else { next };
     }
@@ -271,7 +271,7 @@ fn check_story(id: usize, story: &[Row], outcome: &str, left_s: &str, (has_gatew
     );
     match outcome {
         "unfinished" => assert_eq!(left_s, ""),
-        _ => assert_eq!(left_s.parse::<f64>().unwrap(), last.time_s, "{}", told()),
+        _ => assert_eq!(left_s.parse::<f64>().unwrap(), last.time_s, "{}", described()),
     }
     match outcome {
         "completed" => assert_eq!(last.event, "finished"),

@@ -155,15 +155,15 @@ mod tests {
 
     #[test]
     fn what_is_no_answer_is_told() {
-        let told = |data: &str| Answer::default().take(data.as_bytes()).unwrap_err();
+        let refusal = |data: &str| Answer::default().take(data.as_bytes()).unwrap_err();
         assert_eq!(
-            told(r#"{"error":{"message":"out of memory","code":500}}"#),
+            refusal(r#"{"error":{"message":"out of memory","code":500}}"#),
             "the server says: out of memory"
         );
-        assert_eq!(told(r#"{"error":"overloaded"}"#), "the server says: \"overloaded\"");
-        assert!(told("<html>").starts_with("an event is no JSON: "));
-        assert!(told("[1]").starts_with("an event is no object: "));
-        assert!(told(&format!("\"{}\"", "x".repeat(9_999))).len() < 300);
+        assert_eq!(refusal(r#"{"error":"overloaded"}"#), "the server says: \"overloaded\"");
+        assert!(refusal("<html>").starts_with("an event is no JSON: "));
+        assert!(refusal("[1]").starts_with("an event is no object: "));
+        assert!(refusal(&format!("\"{}\"", "x".repeat(9_999))).len() < 300);
         assert_eq!(
             Answer::default().take(br#"{"usage":{"prompt_tokens":-1,"completion_tokens":1e99}}"#),
             Ok(Piece::Other)

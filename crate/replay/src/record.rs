@@ -100,14 +100,14 @@ pub fn companion(outcome: &ReplayOutcome, of: &Companion) -> Json {
         }
         None => json!({"name": "profiling", "kind": "profiling", "type": "fixed_schedule"}),
     };
-    let told: Map<String, Json> =
-        of.facts.told.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let reported: Map<String, Json> =
+        of.facts.stated.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     let late = outcome.lateness();
     json!({
         "schema_version": "1.4",
         "input_config": {"models": {"items": [{"name": of.model}]}, "phases": [phase]},
         "servescope": {
-            "server": told,
+            "server": reported,
             "usage": outcome.usage.as_ref().map(usage),
             "lateness_s": {"p50": late.p50_s, "p99": late.p99_s, "max": late.max_s},
             "took_s": outcome.took_s,

@@ -20,7 +20,7 @@ pub struct Facts {
     /// The first model that it serves.
     pub model: Option<String>,
     /// Settings by vLLM's names: `num_gpu_blocks`, `block_size`, `max_model_len`, …
-    pub told: Vec<(String, String)>,
+    pub stated: Vec<(String, String)>,
     /// Whether it exposes vLLM's metrics.
     pub has_metrics: bool,
 }
@@ -101,16 +101,16 @@ impl Facts {
         self.model = first.get("id").and_then(Json::as_str).map(str::to_owned);
         // Of a model that is served under another name, vLLM reports where it is from.
         let root = first.get("root").and_then(Json::as_str).map(str::to_owned);
-        self.told.extend(root.or(self.model.clone()).map(|name| ("model".to_owned(), name)));
+        self.stated.extend(root.or(self.model.clone()).map(|name| ("model".to_owned(), name)));
         let longest = first.get("max_model_len").and_then(Json::as_u64);
-        self.told.extend(longest.map(|tokens| ("max_model_len".to_owned(), tokens.to_string())));
+        self.stated.extend(longest.map(|tokens| ("max_model_len".to_owned(), tokens.to_string())));
     }
 
     /// Takes the answer of `/version`.
     pub fn version(&mut self, text: &str) {
         let version = serde_json::from_str::<Json>(text).ok();
         let version = version.as_ref().and_then(|json| json.get("version")).and_then(Json::as_str);
-        self.told.extend(version.map(|version| ("vllm_version".to_owned(), version.to_owned())));
+        self.stated.extend(version.map(|version| ("vllm_version".to_owned(), version.to_owned())));
     }
 
     /// Takes the answer of `/metrics`.
@@ -126,12 +126,12 @@ impl Facts {
             ("cache_dtype", "kv_cache_dtype"),
         ] {
             let value = config.label(label).filter(|value| !matches!(*value, "" | "None" | "auto"));
-            self.told.extend(value.map(|value| (name.to_owned(), value.to_owned())));
+            self.stated.extend(value.map(|value| (name.to_owned(), value.to_owned())));
         }
         // One sample an engine of data parallelism.
         let engines = configs().count();
         if engines > 1 {
-            self.told.push(("replicas".to_owned(), engines.to_string()));
+            self.stated.push(("replicas".to_owned(), engines.to_string()));
         }
     }
 }
@@ -194,9 +194,9 @@ mod tests {
                     vllm:num_preemptions_total{engine=\"0\"} 3.0\n";
         let exposition = Exposition::read(text);
         facts.metrics(&exposition);
-        let told: Vec<String> = facts.told.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let stated: Vec<String> = facts.stated.iter().map(|(key, value)| format!("{key}={value}")).collect();
         assert_eq!(
-            told.join(" "),
+            stated.join(" "),
             "model=meta-llama/Llama-3.1-8B max_model_len=8192 vllm_version=0.11.0 num_gpu_blocks=2588 block_size=16 \
              enable_prefix_caching=True gpu_memory_utilization=0.9"
         );

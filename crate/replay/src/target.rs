@@ -113,21 +113,21 @@ mod tests {
         ] {
             assert_eq!(Target::new(url, &[]).map(|target| target.at("/x")).unwrap(), format!("{base}/x"));
         }
-        let told = |url: &str| Target::new(url, &["gpu7".to_owned()]).unwrap_err().to_string();
+        let message = |url: &str| Target::new(url, &["gpu7".to_owned()]).unwrap_err().to_string();
         assert!(Target::new("http://GPU7:8000", &["gpu7".to_owned()]).is_ok());
-        assert!(told("http://gpu8:8000").contains("--allow-host gpu8"));
-        assert!(told("http://10.0.0.1").contains("--allow-host 10.0.0.1"));
-        assert!(told("http://127.0.0.1.example.org").contains("--allow-host"));
-        assert!(told("https://gpu8").contains("--allow-host gpu8"));
-        assert!(told("ftp://localhost").contains("only http://"));
+        assert!(message("http://gpu8:8000").contains("--allow-host gpu8"));
+        assert!(message("http://10.0.0.1").contains("--allow-host 10.0.0.1"));
+        assert!(message("http://127.0.0.1.example.org").contains("--allow-host"));
+        assert!(message("https://gpu8").contains("--allow-host gpu8"));
+        assert!(message("ftp://localhost").contains("only http://"));
         for pem in ["", "no certificate", "-----BEGIN CERTIFICATE-----\n?\n-----END CERTIFICATE-----\n"] {
             let target = Target::new("https://localhost", &[]).unwrap();
             assert!(target.trusting(pem.as_bytes()).unwrap_err().to_string().contains("--ca-file"), "{pem}");
         }
         for url in ["", "localhost:8000", "http://", "http://localhost:port", "http://localhost:0", "/v1"] {
-            assert!(told(url).contains("http"), "{url}");
+            assert!(message(url).contains("http"), "{url}");
         }
-        assert!(told("http://localhost@example.org").contains("no place"));
-        assert!(told("http://localhost/?a=b").contains("no place"));
+        assert!(message("http://localhost@example.org").contains("no place"));
+        assert!(message("http://localhost/?a=b").contains("no place"));
     }
 }

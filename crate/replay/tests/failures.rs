@@ -187,7 +187,7 @@ fn failed_requests_are_left_out_of_the_result_and_counted() {
     });
     assert_eq!(outcome.sent.iter().filter(|sent| sent.failure.is_some()).count(), 2);
     assert_eq!(outcome.sent.iter().filter(|sent| sent.answer.completion_tokens.is_some()).count(), 2);
-    let facts = Facts { told: vec![("num_gpu_blocks".to_owned(), "2588".to_owned())], ..Facts::default() };
+    let facts = Facts { stated: vec![("num_gpu_blocks".to_owned(), "2588".to_owned())], ..Facts::default() };
     let beside = companion(&outcome, &Companion { model: "m", concurrency: None, facts: &facts }).to_string();
     let own = lines(&outcome, &plan);
     let measured = read(NamedText { name: "a.jsonl", text: &own }, |_| Some(&*beside)).unwrap();
@@ -197,9 +197,9 @@ fn failed_requests_are_left_out_of_the_result_and_counted() {
     );
     // Without usage a chunk counts as a token.
     assert!(measured.requests.iter().all(|request| request.output_tokens == 4));
-    let told =
+    let described =
         [("num_gpu_blocks", "2588"), ("model", "m")].map(|(key, value)| (key.to_owned(), value.to_owned()));
-    assert_eq!(measured.reported, told);
+    assert_eq!(measured.reported, described);
 }
 
 #[test]

@@ -117,9 +117,12 @@ fn run(scenario: &Scenario, plan: &ReplayPlan) -> (ReplayOutcome, Trace, Times, 
     let of_server = Arc::clone(&simulated);
     let server = Server::start(move |asked, stream| of_server.answer(asked, stream));
     let target = Target::new(&server.url(), &[]).unwrap();
-    let mut told = 0;
-    let outcome = replay(&target, plan, &limits(), None, false, |_, ended| told = ended);
-    assert_eq!((told, outcome.sent.len(), outcome.not_sent), (plan.requests.len(), plan.requests.len(), 0));
+    let mut reported = 0;
+    let outcome = replay(&target, plan, &limits(), None, false, |_, ended| reported = ended);
+    assert_eq!(
+        (reported, outcome.sent.len(), outcome.not_sent),
+        (plan.requests.len(), plan.requests.len(), 0)
+    );
     let ahead_us = (outcome.epoch - simulated.start).as_secs_f64() * 1e6;
     let (trace, times) = simulated.state.lock().unwrap().clone();
     (outcome, trace, times, ahead_us)

@@ -298,8 +298,8 @@ pub fn trace_error(name: &str, bytes: &[u8], error: &FormatError) -> Diagnostic 
     match found {
         None => Diagnostic::of_file(name, error),
         Some(found) => {
-            let told = found.instead_of("trace", name);
-            Diagnostic { message: format!("{name}: {}", told.message), path: name.to_owned(), ..told }
+            let reported = found.instead_of("trace", name);
+            Diagnostic { message: format!("{name}: {}", reported.message), path: name.to_owned(), ..reported }
         }
     }
 }

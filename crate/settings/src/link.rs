@@ -302,6 +302,16 @@ mod tests {
     }
 
     #[test]
+    fn a_replaced_name_of_an_option_is_read_as_the_present_one() {
+        let id = Id::LengthSource;
+        let key = id.row().key;
+        let (scenario, problems) = parse(&format!("#v=4&{key}=laws&rt=shortest_line"));
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(scenario.choice(id), "distributions");
+        assert_eq!(encode(&scenario), "v=4&rt=fewest_waiting");
+    }
+
+    #[test]
     fn a_key_that_is_there_twice_is_told() {
         let (scenario, problems) = parse("#v=1&R=3&cv=2&R=4");
         assert_eq!(encode(&scenario), "v=4&R=3&cv=2");

@@ -69,7 +69,7 @@ const SCHEDULERS: [(&str, SchedulerKind); 5] = [
 
 const ROUTERS: [(&str, RouterKind); 3] = [
     ("round_robin", RouterKind::RoundRobin),
-    ("lor", RouterKind::ShortestLine),
+    ("lor", RouterKind::FewestWaiting),
     ("random", RouterKind::Random),
 ];
 
@@ -351,9 +351,9 @@ mod tests {
         let run = VidurRun::read(&json!({"replica_config_tensor_parallel_size": 2})).unwrap();
         let meta = |device: &str, degree: u32| json!({"device": device, "model": MODELS[0].0, "tensor_parallel_size": degree});
         assert!(run.differences(&meta("a100", 2)).is_empty() && run.differences(&json!({})).is_empty());
-        let told = run.differences(&meta("h100", 1));
+        let reported = run.differences(&meta("h100", 1));
         assert_eq!(
-            told,
+            reported,
             ["timed for device h100, the run's is a100", "timed for tensor_parallel_size 1, the run's is 2"]
         );
     }

@@ -282,7 +282,7 @@ impl ServeFlags<'_> {
 mod tests {
     use super::*;
 
-    fn told(settings: &[(&str, &str)]) -> String {
+    fn reported(settings: &[(&str, &str)]) -> String {
         let mut scenario = Scenario::default();
         scenario.set_text("scheduler.kind", "vllm_v1").unwrap();
         for (path, value) in settings {
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn every_setting_that_vllm_has_is_a_flag() {
-        let text = told(&[
+        let text = reported(&[
             ("cost.kind", "roofline"),
             ("fleet.gpu", "h100_sxm"),
             ("fleet.model", "llama-3.1-70b"),
@@ -354,12 +354,12 @@ mod tests {
             ],
             [("workload.adapters.ranks", "1"), ("scheduler.max_num_seqs", "64")],
         );
-        let text = told(&least);
+        let text = reported(&least);
         for flag in &added[..7] {
             let name = flag.split(' ').next().unwrap();
             assert!(!text.contains(name), "{name}: {text}");
         }
-        let text = told(&[
+        let text = reported(&[
             least[0],
             least[1],
             ("scheduler.watermark", "0.02"),
@@ -373,9 +373,9 @@ mod tests {
         for flag in added {
             assert!(text.lines().any(|line| line.trim_end_matches('\\').trim() == flag), "{flag}: {text}");
         }
-        let text = told(&[("scheduler.max_num_seqs", "64"), ("scheduler.max_num_active_seqs", "65")]);
+        let text = reported(&[("scheduler.max_num_seqs", "64"), ("scheduler.max_num_active_seqs", "65")]);
         assert!(!text.contains("active"), "vLLM does not start with it: {text}");
-        let text = told(&[("fleet.replicas", "2"), ("gateway.concurrency", "300")]);
+        let text = reported(&[("fleet.replicas", "2"), ("gateway.concurrency", "300")]);
         assert!(text.contains("# gateway.concurrency=300: "), "{text}");
     }
 
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn what_is_no_flag_is_said() {
-        let text = told(&[
+        let text = reported(&[
             ("workload.adapters.count", "0"),
             ("scheduler.max_total_tokens", "41392"),
             ("scheduler.order", "vtc"),

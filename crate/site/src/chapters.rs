@@ -32,7 +32,7 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
     },
     Chapter {
         title: "Traffic",
-        pages: &["bring-your-own", "file-formats", "fit-and-twin", "which-user-law", "prompts"],
+        pages: &["bring-your-own", "file-formats", "fit-and-twin", "which-user-distribution", "prompts"],
     },
     Chapter { title: "Answers", pages: &["capacity", "what-if", "monitor", "debugger"] },
     Chapter {

@@ -50,17 +50,17 @@ pub(crate) fn markdown() -> String {
 }
 
 fn line(row: &Parameter) -> String {
-    let mut told = format!("**{}.** {}", row.label, row.help);
+    let mut reported = format!("**{}.** {}", row.label, row.help);
     if !row.applies.is_empty() {
         let conditions: Vec<String> = row.applies.iter().map(words).collect();
-        let _ = write!(told, " *Acts where {}.*", conditions.join(", and "));
+        let _ = write!(reported, " *Acts where {}.*", conditions.join(", and "));
     }
     if row.scores_only {
-        told.push_str(" *Changes the score of a run, not the run.*");
+        reported.push_str(" *Changes the score of a run, not the run.*");
     }
     if !row.aliases.is_empty() {
         let names: Vec<String> = row.aliases.iter().map(|name| format!("`{name}`")).collect();
-        let _ = write!(told, " Also read as {}.", names.join(", "));
+        let _ = write!(reported, " Also read as {}.", names.join(", "));
     }
     let cells = [
         format!("`{}`", row.id),
@@ -68,7 +68,7 @@ fn line(row: &Parameter) -> String {
         row.unit.to_owned(),
         values(&row.kind),
         default(&row.kind),
-        told,
+        reported,
     ];
     format!("| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
 }

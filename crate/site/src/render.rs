@@ -142,8 +142,8 @@ pub(crate) fn render(name: &str, markdown: &str) -> Rendered {
                 events.push(Event::Html("</div>".into()));
             }
             Event::Text(ref text) | Event::Code(ref text) => {
-                if let Some((_, _, told)) = &mut heading {
-                    told.push_str(text);
+                if let Some((_, _, reported)) = &mut heading {
+                    reported.push_str(text);
                 }
                 events.push(event);
             }

@@ -109,11 +109,11 @@ impl Studio {
             any_output_tokens: (any_output > 0).then_some(any_output),
             ..ReadOptions::default()
         };
-        let mut told = 0.0;
+        let mut reported = 0.0;
         let mut tell = |read: u64, all: u64| {
             let part = read as f64 / all.max(1) as f64;
-            if part - told >= TOLD_EVERY {
-                told = part;
+            if part - reported >= TOLD_EVERY {
+                reported = part;
                 // What the page does with it is its own affair.
                 let _ = progress.call1(&JsValue::NULL, &part.into());
             }
@@ -200,9 +200,9 @@ impl Studio {
             );
         }
         if !parsed.is_empty() {
-            let (made, told) = apply(&parsed, trace)?;
+            let (made, reported) = apply(&parsed, trace)?;
             trace = made;
-            notes.extend(told);
+            notes.extend(reported);
         }
         let name = self.sources.iter().map(|s| s.name.as_str()).collect::<Vec<_>>().join(" + ");
         let traffic = LoadedTrace {

@@ -329,11 +329,11 @@ fn lengths_json(lengths: &fit::LengthFit) -> Json {
     let distributions: Vec<Json> = lengths
         .distributions
         .iter()
-        .map(|distribution| json!({"law": distribution.name, "parameters": format!("{:?}", distribution.distribution), "distance": distribution.distance}))
+        .map(|distribution| json!({"distribution": distribution.name, "parameters": format!("{:?}", distribution.distribution), "distance": distribution.distance}))
         .collect();
     json!({
         "count": lengths.count, "mean": lengths.mean, "cv": lengths.cv, "min": lengths.min, "max": lengths.max,
-        "laws": distributions, "quantile_table_distance": lengths.quantile_distance,
+        "distributions": distributions, "quantile_table_distance": lengths.quantile_distance,
     })
 }
 
@@ -341,13 +341,13 @@ fn shares_json(labels: &LabelFit) -> Json {
     let distributions: Vec<Json> = labels.distributions.iter().map(share_distribution_json).collect();
     json!({
         "labels": labels.labels, "unlabelled_share": labels.unlabelled_share,
-        "top_share": labels.shares.first(), "labels_for_50_80_90pct": labels.labels_for, "laws": distributions,
+        "top_share": labels.shares.first(), "labels_for_50_80_90pct": labels.labels_for, "distributions": distributions,
     })
 }
 
 fn share_distribution_json(distribution: &servescope_workload::share_fit::ShareFit) -> Json {
     json!({
-        "law": distribution.distribution, "parameter": distribution.parameter, "divergence_nats": distribution.divergence_nats,
+        "distribution": distribution.distribution, "parameter": distribution.parameter, "divergence_nats": distribution.divergence_nats,
         "distance": distribution.distance, "top_share": distribution.top_share,
     })
 }

@@ -21,8 +21,8 @@ pub struct ScenarioFile {
 
 /// The errors with the file's name before each message.
 fn of_file(name: &str, errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let told = |error: Diagnostic| Diagnostic { message: format!("{name}: {}", error.message), ..error };
-    errors.into_iter().map(told).collect()
+    let reported = |error: Diagnostic| Diagnostic { message: format!("{name}: {}", error.message), ..error };
+    errors.into_iter().map(reported).collect()
 }
 
 /// The recipe in a file; none where it has none.
@@ -30,14 +30,14 @@ fn of_file(name: &str, errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
 /// # Errors
 /// Every [`Diagnostic`] of the recipe, or that it was made of other files, of which no scenario is known.
 pub fn recipe(name: &str, bytes: &[u8]) -> Result<Option<Recipe>, Vec<Diagnostic>> {
-    let told = |errors| of_file(name, errors);
-    let Some(json) = Recipe::find(bytes).map_err(told)? else { return Ok(None) };
-    let recipe = Recipe::from_json(&json).map_err(told)?;
+    let reported = |errors| of_file(name, errors);
+    let Some(json) = Recipe::find(bytes).map_err(reported)? else { return Ok(None) };
+    let recipe = Recipe::from_json(&json).map_err(reported)?;
     if matches!(recipe.source, Source::Scenario(_)) {
         return Ok(Some(recipe));
     }
     let message = "the recipe of a file that was made of other files; convert, concat and merge read those";
-    Err(told(vec![Diagnostic::error("not_a_scenario", "", message.to_owned())]))
+    Err(reported(vec![Diagnostic::error("not_a_scenario", "", message.to_owned())]))
 }
 
 impl ScenarioFile {
@@ -57,8 +57,9 @@ impl ScenarioFile {
             Ok(json) => json,
             Err(error) => {
                 let other = recognise(bytes).ok().filter(|found| found.kind != FileKind::Scenario);
-                let told = other.map(|found| found.instead_of("Servescope scenario", name));
-                return Err(told.map_or_else(|| vec![error.in_file(name)], |told| of_file(name, vec![told])));
+                let reported = other.map(|found| found.instead_of("Servescope scenario", name));
+                return Err(reported
+                    .map_or_else(|| vec![error.in_file(name)], |reported| of_file(name, vec![reported])));
             }
         };
         // A preset of the page has its scenario beside its words.

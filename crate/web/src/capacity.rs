@@ -3,7 +3,9 @@
 use servescope_lab::capacity::{
     Capacity, CapacityCheck, CapacityEntry, Goal, Search, quick_search, standings,
 };
-use servescope_output::replies::{CapacityGrid, CapacityReply, CapacityTold, CheckedReply, StandingsReply};
+use servescope_output::replies::{
+    CapacityDescribed, CapacityGrid, CapacityReply, CheckedReply, StandingsReply,
+};
 use servescope_output::views::capacity::{fronts, probes};
 use servescope_settings::diagnostic::Diagnostic;
 use wasm_bindgen::prelude::*;
@@ -118,7 +120,7 @@ impl CapacitySearch {
             )]));
         };
         let reply = CapacityReply {
-            told: CapacityTold {
+            described: CapacityDescribed {
                 priced: found.describe(false),
                 unpriced: found.describe(true),
                 binding: found.binding.map_or_else(String::new, |binding| binding.to_string()),

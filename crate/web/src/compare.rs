@@ -139,8 +139,8 @@ pub fn comparison(
 ) -> Result<JsComparison, JsCallErrors> {
     let (a, b) = (measured_of(a)?, measured_of(b)?);
     let seeds: Vec<u64> = seeds.into_iter().map(|seed| seed as u64).collect();
-    let told = Comparison::of_runs(&seeds, &a, &b).map_err(|error| to_js_error(vec![error]))?;
-    Ok(object(&told.metrics()).unchecked_into())
+    let reported = Comparison::of_runs(&seeds, &a, &b).map_err(|error| to_js_error(vec![error]))?;
+    Ok(object(&reported.metrics()).unchecked_into())
 }
 
 fn measured_of(runs: &JsMeasuredRuns) -> Result<Vec<Measured>, JsCallErrors> {

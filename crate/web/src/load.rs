@@ -181,7 +181,7 @@ impl UnneededFinder {
     /// A note for each; none where nothing was simulated.
     pub fn finish(&mut self) -> Option<JsDiagnostics> {
         let notes = self.search.take()?.finish();
-        let told: Vec<_> = notes.iter().map(Note::diagnostic).collect();
-        Some(object(&told).unchecked_into())
+        let reported: Vec<_> = notes.iter().map(Note::diagnostic).collect();
+        Some(object(&reported).unchecked_into())
     }
 }

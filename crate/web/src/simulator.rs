@@ -41,7 +41,7 @@ pub struct Simulator {
     running: Option<SimulationHandle>,
     run: Option<Run>,
     /// The last run again, with its decisions, once the page has asked why.
-    pub(crate) told: Option<Run>,
+    pub(crate) run_with_decisions: Option<Run>,
 }
 
 takes_inputs!(Simulator);
@@ -83,7 +83,7 @@ impl Simulator {
         let options = read(options)?;
         if let Some(running) = self.running.take() {
             self.run = Some(running.finish());
-            self.told = None;
+            self.run_with_decisions = None;
         }
         let run = self.finished()?;
         // The charts first: where those of a fleet are in sight, they make the sums that the summary contains besides.

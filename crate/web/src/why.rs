@@ -21,8 +21,8 @@ impl Simulator {
     /// # Errors
     /// When there is no run.
     pub fn why(&mut self) -> Result<JsWhy, JsCallErrors> {
-        let told = why(self.why_report()?);
-        Ok(object(&told).unchecked_into())
+        let reported = why(self.why_report()?);
+        Ok(object(&reported).unchecked_into())
     }
 
     /// Why request `id` of the finished run took as long as it did.
@@ -40,8 +40,8 @@ impl Simulator {
                 count as f64 - 1.0,
             )]));
         }
-        let told = why_requests(report, &[id]).and_then(|mut all| all.pop());
-        Ok(object(&told).unchecked_into())
+        let reported = why_requests(report, &[id]).and_then(|mut all| all.pop());
+        Ok(object(&reported).unchecked_into())
     }
 
     /// The requests of a user, or of an adapter (-1: the base model), that were delayed most.
@@ -56,7 +56,7 @@ impl Simulator {
 
     /// The finished run with its decisions.
     fn why_report(&mut self) -> Result<&Report, JsCallErrors> {
-        if self.told.is_none() {
+        if self.run_with_decisions.is_none() {
             let run = self.finished()?;
             let again = SimulationHandle::begin(&run.scenario, self.inputs.trace()).map_err(to_js_error)?;
             let again = again.with_decisions().run();
@@ -64,10 +64,10 @@ impl Simulator {
                 let text = "the run was of other requests than those that are loaded now";
                 return Err(to_js_error(vec![Diagnostic::error("no_trace", "", text.to_owned())]));
             }
-            self.told = Some(again);
+            self.run_with_decisions = Some(again);
         }
         let nothing =
             || to_js_error(vec![Diagnostic::error("no_trace", "", "nothing has run yet".to_owned())]);
-        self.told.as_ref().map(|run| &run.report).ok_or_else(nothing)
+        self.run_with_decisions.as_ref().map(|run| &run.report).ok_or_else(nothing)
     }
 }

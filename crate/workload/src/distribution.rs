@@ -220,7 +220,7 @@ mod tests {
             let worst = sorted.iter().enumerate().fold(0.0f64, |worst, (i, &x)| {
                 worst.max((gamma_cdf(shape, shape, x) - (i as f64 + 0.5) / N as f64).abs())
             });
-            assert!(worst < bound, "shape {shape}: distance to the law {worst}");
+            assert!(worst < bound, "shape {shape}: distance to the distribution {worst}");
         }
     }
 

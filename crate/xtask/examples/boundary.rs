@@ -65,9 +65,9 @@ fn declarations() -> String {
     all.visit::<output::replies::SweepResults>();
     all.visit::<output::replies::SweepSpec>();
     all.visit::<output::replies::TrafficCharts>();
-    all.visit::<output::replies::TurnKnown>();
-    all.visit::<output::replies::TurnSpec>();
-    all.visit::<output::replies::TurnStep>();
+    all.visit::<output::replies::CrossoverKnown>();
+    all.visit::<output::replies::CrossoverSpec>();
+    all.visit::<output::replies::CrossoverStep>();
     all.visit::<settings::schema::PageSchema>();
     all.visit::<settings::schema::Resolution>();
     all.visit::<evidence::silicon::Errors>();

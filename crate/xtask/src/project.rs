@@ -111,11 +111,11 @@ impl Project {
     /// The cargo that runs this task, for everything native.
     pub(crate) fn cargo(&self) -> Command {
         let mut command = process::cargo(&self.root);
-        self.tell_size(&mut command);
+        self.pass_size(&mut command);
         command
     }
 
-    fn tell_size(&self, command: &mut Command) {
+    fn pass_size(&self, command: &mut Command) {
         match self.size {
             Size::Whole => command.env(WHOLE, "1"),
             Size::Quick => command.env_remove(WHOLE),
@@ -158,7 +158,7 @@ impl Project {
         self.node_modules()?;
         let mut command = Command::new(self.www().join("node_modules/.bin").join(name));
         command.current_dir(self.www());
-        self.tell_size(&mut command);
+        self.pass_size(&mut command);
         Ok(command)
     }
 }

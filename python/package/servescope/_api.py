@@ -120,6 +120,7 @@ def sweep(
     trace: TraceInput = None,
     settings: Settings | None = None,
     profile: ProfileInput = None,
+    closed_forms: bool = False,
     laws: bool = False,
     out: str | os.PathLike[str] | None = None,
     threads: int | None = None,
@@ -127,14 +128,15 @@ def sweep(
     """Simulates every combination of some parameters' values, each with these seeds.
 
     With `out` each finished run is a line of that file, and a sweep that finds the file goes on where it ended: Ctrl-C, which is
-    heard between runs, loses none that is finished. `laws` adds what queueing theory says of the points.
+    heard between runs, loses none that is finished. `closed_forms` (or `laws`) adds what queueing
+    theory says of the points.
     """
     planned = plan(scenario, over, metrics, seeds=seeds, trace=trace, settings=settings, profile=profile)
     journal = Journal(None if out is None else os.fspath(out), planned)
     planned.run(journal.missing(), threads, journal)
     journal.finish()
     lines = journal.text()
-    return SweepResult(Document(planned.results(lines, laws), planned.notes() + journal.notes), lines)
+    return SweepResult(Document(planned.results(lines, closed_forms or laws), planned.notes() + journal.notes), lines)
 
 
 def join(files: Iterable[str | os.PathLike[str] | bytes]) -> SweepResult:

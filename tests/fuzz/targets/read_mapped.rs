@@ -12,12 +12,12 @@ fuzz_target!(|bytes: &[u8]| {
     let (line, rest) = bytes.split_at(end);
     let rest = rest.get(1..).unwrap_or_default();
     let guessed = columns(rest).map(|columns| guess(&columns)).ok();
-    let told = std::str::from_utf8(line).ok().and_then(|text| Mapping::parse(text).ok());
-    if let Some(mapping) = &told {
+    let reported = std::str::from_utf8(line).ok().and_then(|text| Mapping::parse(text).ok());
+    if let Some(mapping) = &reported {
         assert_eq!(Mapping::parse(&mapping.to_text()).as_ref(), Ok(mapping));
     }
     let replay = Replay { time_scale: 0.5, length_scales: [1.5, 0.3], max_tokens: 100 };
-    let ways = [None, told, guessed.filter(|mapping| mapping.require().is_ok())];
+    let ways = [None, reported, guessed.filter(|mapping| mapping.require().is_ok())];
     for (mapping, replay) in ways.into_iter().flat_map(|way| [(way.clone(), None), (way, Some(replay))]) {
         let options = ReadOptions { mapping, replay, ..ReadOptions::default() };
         let strict = read_with(rest, &options, &mut |_, _| ControlFlow::Continue(()));

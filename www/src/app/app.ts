@@ -12,7 +12,7 @@ import type { Languages } from '../i18n/languages.js';
 import type { Text } from '../i18n/text.js';
 import { lineCharts } from '../state/stations.js';
 import { Stopwatch } from './stopwatch.js';
-import { Address, type Embed, type PageKeys, type Pin, type Sweep, type Turn } from '../state/address.js';
+import { Address, type Embed, type PageKeys, type Pin, type Sweep, type Crossover } from '../state/address.js';
 import { Belonging, type Setting } from '../state/belonging.js';
 import { Editor } from '../state/editor.js';
 import { Notices } from '../state/notices.js';
@@ -52,7 +52,7 @@ export class App {
   readonly metrics = new Topic<readonly string[]>([]);
   /** What is swept; null where nothing is. */
   readonly sweep = new Topic<Sweep | null>(null);
-  readonly turn = new Topic<Turn | null>(null);
+  readonly crossover = new Topic<Crossover | null>(null);
   /** The step at which the scheduler debugger stands; null while it is closed. */
   readonly step = new Topic<number | null>(null);
   readonly cursor = new Topic<Cursor | null>(null);
@@ -149,9 +149,9 @@ export class App {
     this.pins.set(keys.pins);
     this.metrics.set(keys.metrics);
     this.sweep.set(keys.sweep);
-    this.turn.set(keys.turn);
+    this.crossover.set(keys.crossover);
     this.step.set(keys.step);
-    for (const kept of [this.pins, this.metrics, this.sweep, this.turn, this.step]) kept.subscribe(() => { this.#address.schedule(); });
+    for (const kept of [this.pins, this.metrics, this.sweep, this.crossover, this.step]) kept.subscribe(() => { this.#address.schedule(); });
     this.traceFile.expect(keys.file);
     if (keys.pipe !== null) void this.traceFile.reshape(keys.pipe);
     this.#tellProblems(problems);
@@ -472,7 +472,7 @@ export class App {
       pins: this.pins.value,
       metrics: this.pins.value.length === 0 ? [] : this.metrics.value,
       sweep: this.sweep.value,
-      turn: this.turn.value,
+      crossover: this.crossover.value,
       step: this.step.value,
       embed: this.embed,
     };
@@ -487,7 +487,7 @@ export class App {
     this.pins.set(keys.pins);
     this.metrics.set(keys.metrics);
     this.sweep.set(keys.sweep);
-    this.turn.set(keys.turn);
+    this.crossover.set(keys.crossover);
     this.step.set(keys.step);
     this.view.update({ ...place, window: keys.zoom, splitBy: splitOf(keys.by) });
     this.#tellProblems(problems);

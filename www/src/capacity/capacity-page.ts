@@ -70,7 +70,7 @@ export class CapacityPage extends LightElement {
           state,
           share: progress,
           label: say('goal.running'),
-          told: [...(varied ? [say('grid.progress', { done, all: rows.length })] : []), ...(state === 'stopped' ? [say('goal.stopped')] : [])].join(app.text.t('list.sentences')),
+          reported: [...(varied ? [say('grid.progress', { done, all: rows.length })] : []), ...(state === 'stopped' ? [say('goal.stopped')] : [])].join(app.text.t('list.sentences')),
           stop: { words: say('goal.stop'), run: () => { search.stop(); } },
           again: { words: say('goal.again'), run: () => { void search.search(); } },
         })}
@@ -165,8 +165,8 @@ export class CapacityPage extends LightElement {
     const found = miss === null ? say('goal.most', { rate, replicas }) : say('goal.found', { rate, missed, reason, replicas });
     const run = format.of('seconds', run_s);
     const known = deviation === null ? say('goal.run', { run }) : say('goal.precision', { run, deviation: format.share(deviation) });
-    const told = [known, ...notes.map((note) => app.named(note))];
-    return html`${found}${told.map((words) => html` <small>${words}</small>`)}`;
+    const reported = [known, ...notes.map((note) => app.named(note))];
+    return html`${found}${reported.map((words) => html` <small>${words}</small>`)}`;
   }
 }
 

@@ -29,7 +29,7 @@ vi.mock('./capacity-tasks.js', () => ({
       let isOver = true;
       this.stop = () => { isOver = false; };
       await new Promise<void>((done) => { ends = done; });
-      if (isOver) found(0, { capacity: { rate_rps: 2, load_rps: 1 }, told: {}, charts: [] });
+      if (isOver) found(0, { capacity: { rate_rps: 2, load_rps: 1 }, described: {}, charts: [] });
       return isOver;
     }
 

@@ -24,7 +24,7 @@ export interface Row {
   scenario: ScenarioPatch;
   capacity: Capacity | null;
   /** The terminal's words for it. */
-  told: Found['told'];
+  described: Found['described'];
   charts: readonly ChartData[];
   errors: readonly Diagnostic[];
   standing: CapacityStanding | null;
@@ -146,7 +146,7 @@ export class CapacityState {
       const inputs = await inputsOf(this.app);
       if (turn !== this.#turn) return;
       const rows = configurations.map(({ values, scenario }, place): Row => ({
-        place, values, scenario, capacity: null, told: { priced: '', unpriced: '', binding: '' }, charts: [], errors: [], standing: null, checks: [],
+        place, values, scenario, capacity: null, described: { priced: '', unpriced: '', binding: '' }, charts: [], errors: [], standing: null, checks: [],
       }));
       this.chosen.set(null);
       this.answer.set({ ...NOTHING, axes, columns, notes, rows });
@@ -161,13 +161,13 @@ export class CapacityState {
   async #searchAll(turn: number, rows: Row[], inputs: Inputs): Promise<void> {
     const shares = rows.map(() => 0);
     let done = 0;
-    const told = (): void => {
+    const reported = (): void => {
       this.answer.update({ done, progress: shares.reduce((sum, share) => sum + share, 0) / rows.length });
     };
     const over = await this.#tasks.search(rows.map(({ scenario }) => scenario), inputs, {
       progress: (place, fraction) => {
         shares[place] = fraction;
-        told();
+        reported();
       },
       found: (place, result) => {
         const row = rows[place];
@@ -176,7 +176,7 @@ export class CapacityState {
         else row.errors = result;
         shares[place] = 1;
         done += 1;
-        told();
+        reported();
         this.#ranking ??= setTimeout(() => { void this.#rank(turn, rows); }, RANK_EVERY_MS);
       },
     });

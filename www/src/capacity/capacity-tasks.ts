@@ -47,12 +47,12 @@ export class CapacityTasks {
     return job === this.#job;
   }
 
-  async #all<Value>(given: readonly { place: number; task: Given<Value> }[], told: (place: number, result: Value | readonly Diagnostic[]) => void): Promise<void> {
+  async #all<Value>(given: readonly { place: number; task: Given<Value> }[], reported: (place: number, result: Value | readonly Diagnostic[]) => void): Promise<void> {
     const job = this.#job;
     this.#under = given.map(({ task }) => task);
     await Promise.all(given.map(async ({ place, task }) => {
       const result = await task.done.catch(refusalOf);
-      if (job === this.#job && result !== null) told(place, result);
+      if (job === this.#job && result !== null) reported(place, result);
     }));
   }
 

@@ -11,7 +11,7 @@ import { failuresLine } from './failures.js';
 const app = { text: new Text('en', { areas: {}, parameters: {}, module: {} }) } as unknown as App;
 
 function row(place: number, code: string, message: string): Row {
-  return { place, values: [], scenario: {}, capacity: null, told: { priced: '', unpriced: '', binding: '' }, charts: [], errors: [pageError(code, message)], standing: null, checks: [] };
+  return { place, values: [], scenario: {}, capacity: null, described: { priced: '', unpriced: '', binding: '' }, charts: [], errors: [pageError(code, message)], standing: null, checks: [] };
 }
 
 it('is one line, with each reason once', () => {

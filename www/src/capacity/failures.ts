@@ -16,8 +16,8 @@ export function failuresLine(app: App, rows: readonly Row[], nameOf: (row: Row) 
     byReason.set(why, [...(byReason.get(why) ?? []), nameOf(row)]);
   }
   if (byReason.size === 0) return nothing;
-  const told = [...byReason].map(([message, names]) => text.say(capacity)('failures.one', { configurations: text.list(names), message }));
-  return html`<p class="about failures" data-failures=${rows.filter(cannotRun).length}>${told.join(text.t('list.sentences'))}</p>`;
+  const reported = [...byReason].map(([message, names]) => text.say(capacity)('failures.one', { configurations: text.list(names), message }));
+  return html`<p class="about failures" data-failures=${rows.filter(cannotRun).length}>${reported.join(text.t('list.sentences'))}</p>`;
 }
 
 /** What is the same for every configuration that fails so; lists of what there is instead would repeat themselves. */

@@ -8,7 +8,7 @@ import { gridText, parseGrid, type GridAxis } from './grid.js';
 import { capacity } from '../i18n/en/capacity.js';
 
 const GRID = 'capacity.grid';
-/** A slider's range in so many values, where a number begins to be varied. */
+/** A slider's range in this many values, where a number begins to be varied. */
 const FIRST_VALUES = 3;
 
 export class GridEditor extends LightElement {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { cellsOf, plain } from './ranking-csv.js';
 import type { Row } from './capacity-state.js';
 
-const EMPTY: Row = { place: 0, values: ['2'], scenario: {}, capacity: null, told: { priced: '', unpriced: '', binding: '' }, charts: [], errors: [], standing: null, checks: [] };
+const EMPTY: Row = { place: 0, values: ['2'], scenario: {}, capacity: null, described: { priced: '', unpriced: '', binding: '' }, charts: [], errors: [], standing: null, checks: [] };
 
 /** The names of the columns in the source of the terminal's CSV. */
 function columns(): string[] {

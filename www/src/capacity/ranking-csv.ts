@@ -29,18 +29,18 @@ const CELLS: Readonly<Record<string, (row: Row) => Cell>> = {
   load_headroom: ({ standing }) => standing?.need?.headroom,
   load_in_slo: (row) => checkOf(row)?.in_slo,
   check: ({ capacity, errors, checks }) => capacity !== null && errors.length > 0
-    ? `not simulated: ${errors.map(({ message }) => message).join('; ')}` : checks.map(({ told }) => told.check).join('; '),
+    ? `not simulated: ${errors.map(({ message }) => message).join('; ')}` : checks.map(({ described }) => described.check).join('; '),
   check_digest: (row) => checkOf(row)?.digest,
-  limit: ({ told, checks }) => (told.binding === '' ? checks.at(-1)?.told.limit : told.binding),
+  limit: ({ described, checks }) => (described.binding === '' ? checks.at(-1)?.described.limit : described.binding),
   usd_per_gpu_hour: ({ capacity }) => capacity?.price.usd_per_gpu_hour,
   price_kind: ({ capacity }) => capacity?.price.kind,
   price_source: ({ capacity }) => capacity?.price.usd_per_gpu_hour === null ? null : capacity?.price.quote?.source,
   price_date: ({ capacity }) => capacity?.price.usd_per_gpu_hour === null ? null : capacity?.price.quote?.date,
 };
 
-function reasonOf({ capacity, errors, told, standing }: Row): string {
+function reasonOf({ capacity, errors, described, standing }: Row): string {
   if (capacity === null) return errors.map(({ message }) => message).join('; ');
-  return standing?.unranked === 'no_price' ? told.unpriced : told.priced;
+  return standing?.unranked === 'no_price' ? described.unpriced : described.priced;
 }
 
 /** A number as Rust writes it: its shortest digits, without an exponent. */

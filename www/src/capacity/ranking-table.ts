@@ -214,9 +214,9 @@ export class RankingTable extends LightElement {
     const say = text.say(capacity);
     if (errors.length > 0) return say('check.not', { message: text.diagnostics(errors) });
     if (checks.length === 0) return '–';
-    const told = checks.map(({ miss, replicas }) => (miss === null ? say('check.holds', { n: replicas }) : say('check.fails', { n: replicas, reason: missWords(this.app, miss) })));
+    const reported = checks.map(({ miss, replicas }) => (miss === null ? say('check.holds', { n: replicas }) : say('check.fails', { n: replicas, reason: missWords(this.app, miss) })));
     const within = checkOf(row)?.in_slo;
-    return [...told, ...(within === undefined ? [] : [say('check.in_slo', { share: text.format.share(within) })])].join('; ');
+    return [...reported, ...(within === undefined ? [] : [say('check.in_slo', { share: text.format.share(within) })])].join('; ');
   }
 }
 

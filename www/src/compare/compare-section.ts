@@ -9,7 +9,7 @@ import { compare } from '../i18n/en/compare.js';
 import { diagnosticLines } from '../ui/diagnostic-lines.js';
 import { progressLine } from '../ui/progress-line.js';
 import { reveal } from '../ui/reveal.js';
-import type { ComparedPair, ComparedRequest, DecisionTold } from '../simulation/types.js';
+import type { ComparedPair, ComparedRequest, DecisionText } from '../simulation/types.js';
 import type { Watchable } from '../lib/topic.js';
 import './compare-section.css';
 import { parseLink, resolve } from '../simulation/module.js';
@@ -18,8 +18,8 @@ import { CompareState, SEEDS } from './compare-state.js';
 import { differenceOf, sentencesOf } from './compare-words.js';
 import { metricChoice } from './metric-choice.js';
 import { titleOfMetric, valueOf } from './metric-words.js';
-import { turnSection, type TurnSection } from './turn-section.js';
-import { turn } from '../i18n/en/turn.js';
+import { crossoverSection, type CrossoverSection } from './crossover-section.js';
+import { crossover } from '../i18n/en/crossover.js';
 
 /** More settings than are read at a glance. */
 const MOST_DIFFERING = 8;
@@ -33,7 +33,7 @@ export function compareSection(app: App): CompareSection {
 
 export class CompareSection extends LightElement {
   declare state: CompareState;
-  #turns: TurnSection | null = null;
+  #crossovers: CrossoverSection | null = null;
 
   protected override watched(): Watchable[] {
     return [this.state.answer, this.app.metrics, this.app.pins, this.app.store.values, this.app.traceFile.info];
@@ -55,7 +55,7 @@ export class CompareSection extends LightElement {
           state: now,
           share: done / Math.max(all, 1),
           label: say('progress', { done, all }),
-          told: now === 'ready' ? '' : say('progress', { done, all }),
+          reported: now === 'ready' ? '' : say('progress', { done, all }),
           stop: { words: say('stop'), run: () => { state.stop(); } },
           again: { words: say('again'), run: () => { void state.run(); } },
         })}
@@ -65,13 +65,13 @@ export class CompareSection extends LightElement {
           ${isSameTraffic(pair) ? this.#decision(pair) : nothing}
           <div class="chart-grid">${CHARTS.filter((name) => name !== PAIRS || isSameTraffic(pair)).map((name) => html`<chart-view .app=${app} .name=${name} .feed=${feed}></chart-view>`)}</div>
           ${this.#requests(pair)}`}
-        ${app.traceFile.info.value === null ? this.#turn() : nothing}`}`;
+        ${app.traceFile.info.value === null ? this.#crossover() : nothing}`}`;
   }
 
-  /** One long run of a file has no seeds to find a turn with. */
-  #turn(): TemplateResult {
-    this.#turns ??= turnSection(this.app);
-    return html`<details class="fold" data-fold="turn" ?open=${this.app.turn.value !== null}><summary><h3>${this.app.text.say(turn)('title')}</h3></summary>${this.#turns}</details>`;
+  /** One long run of a file has no seeds to find a crossover with. */
+  #crossover(): TemplateResult {
+    this.#crossovers ??= crossoverSection(this.app);
+    return html`<details class="fold" data-fold="crossover" ?open=${this.app.crossover.value !== null}><summary><h3>${this.app.text.say(crossover)('title')}</h3></summary>${this.#crossovers}</details>`;
   }
 
   #pins(): TemplateResult {
@@ -104,11 +104,11 @@ export class CompareSection extends LightElement {
     const [a, b] = [resolve(parseLink(link).scenario).values, app.store.resolved.values];
     const differing = app.schema.parameters.filter(({ id }) => !sameValue(a[id], b[id]));
     if (differing.length === 0) return html`<p class="about" data-differing="0">${say('differing.none')}</p>`;
-    const told = differing.slice(0, MOST_DIFFERING).map((parameter) => say('differing.one', {
+    const reported = differing.slice(0, MOST_DIFFERING).map((parameter) => say('differing.one', {
       name: text.label(parameter), a: text.value(parameter, a[parameter.id] ?? parameter.default), b: text.value(parameter, b[parameter.id] ?? parameter.default),
     }));
-    const more = differing.length - told.length;
-    return html`<p class="about" data-differing=${differing.length}>${say('differing', { settings: [...told, ...(more > 0 ? [text.t('list.more', { count: more })] : [])].join(text.t('list.sentences')) })}</p>`;
+    const more = differing.length - reported.length;
+    return html`<p class="about" data-differing=${differing.length}>${say('differing', { settings: [...reported, ...(more > 0 ? [text.t('list.more', { count: more })] : [])].join(text.t('list.sentences')) })}</p>`;
   }
 
   /** The linear model's times are of no particular GPU: what leads to those of one. */
@@ -132,12 +132,12 @@ export class CompareSection extends LightElement {
       <div class="table-scroll" tabindex="0" role="region" aria-label=${say('difference')}><table class="who compare">
         <thead><tr><th scope="col">${say('metric')}</th><th scope="col">${say('a')}</th><th scope="col">${say('b')}</th><th scope="col">${say('difference')}</th><th scope="col">${say('interval')}</th><th scope="col">${say('relative')}</th></tr></thead>
         <tbody>${Object.entries(comparison).map(([path, row]) => {
-          const told = differenceOf(app.text, path, row);
+          const reported = differenceOf(app.text, path, row);
           return html`
             <tr data-metric=${path} data-a=${row.a ?? ''} data-b=${row.b ?? ''} data-difference=${row.difference ?? ''} data-low=${row.low ?? ''} data-high=${row.high ?? ''}>
               <th scope="row">${titleOfMetric(app.text, path)} ${sentencesOf(app.text, path, row).map((sentence) => html`<small class="sentence">${sentence}</small>`)}</th>
               <td>${valueOf(app.text, path, row.a)}</td><td>${valueOf(app.text, path, row.b)}</td>
-              <td>${told.difference}</td><td>${told.interval}</td><td>${told.relative}</td></tr>`;
+              <td>${reported.difference}</td><td>${reported.interval}</td><td>${reported.relative}</td></tr>`;
         })}</tbody></table></div>`;
   }
 
@@ -145,7 +145,7 @@ export class CompareSection extends LightElement {
     const { text } = this.app;
     const say = text.say(compare);
     if (first === null) return html`<p data-decision="">${say('decision.none')}</p>`;
-    const of = (side: string, decision: DecisionTold | null): string => {
+    const of = (side: string, decision: DecisionText | null): string => {
       if (decision === null) return say('decision.of', { side, verdict: say('decision.nothing'), test: '' });
       const { request, verdict, test, need, have } = decision;
       const key = request === null ? 'verdict.none' : `verdict.${verdict}`;

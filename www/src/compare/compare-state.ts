@@ -46,7 +46,7 @@ export class CompareState {
   readonly charts = new Topic<Charts>({ a: new Map(), b: new Map() });
   readonly feed: ChartFeed;
   #given: Given<unknown>[] = [];
-  #turn = 0;
+  #generation = 0;
   #settling: ReturnType<typeof setTimeout> | undefined;
   #telling: ReturnType<typeof setTimeout> | undefined;
   /** Runs by setting and seed, all with the same inputs. */
@@ -141,7 +141,7 @@ export class CompareState {
   }
 
   #letGo(): void {
-    this.#turn += 1;
+    this.#generation += 1;
     clearTimeout(this.#settling);
     clearTimeout(this.#telling);
     this.#telling = undefined;
@@ -161,30 +161,30 @@ export class CompareState {
 
   async run(): Promise<void> {
     this.#letGo();
-    const turn = this.#turn;
+    const generation = this.#generation;
     const [pinned] = this.app.pins.value;
     if (pinned === undefined) return;
     try {
-      await this.#compare(turn, parseLink(pinned.link).scenario, this.app.store.values.value);
+      await this.#compare(generation, parseLink(pinned.link).scenario, this.app.store.values.value);
     } catch (thrown) {
       if (thrown instanceof Cancelled) return;
       if (!(thrown instanceof Refusal)) throw thrown;
-      if (turn !== this.#turn) return;
+      if (generation !== this.#generation) return;
       this.#letGo();
       this.answer.set({ ...NOTHING, state: 'failed', errors: thrown.errors });
     }
   }
 
-  async #compare(turn: number, a: ScenarioPatch, b: ScenarioPatch): Promise<void> {
+  async #compare(generation: number, a: ScenarioPatch, b: ScenarioPatch): Promise<void> {
     const pool = sharedPool();
     const inputs = await inputsOf(this.app);
-    if (turn !== this.#turn) return;
+    if (generation !== this.#generation) return;
     if (this.#inputs !== inputs) this.#known.clear();
     this.#inputs = inputs;
     const ofFile = inputs.trace !== null;
     const seeds = await pool.ask({ kind: 'seeds', a, count: ofFile ? 1 : this.seeds });
     const first = seeds[0];
-    if (turn !== this.#turn || first === undefined) return;
+    if (generation !== this.#generation || first === undefined) return;
     const wrong = ofFile ? [] : this.#withoutMember(this.extra, [a, b]);
     const extra = this.extra.filter((metric) => !wrong.some(({ path }) => path === metric));
     this.answer.update({ state: 'running', done: 0, all: 2 * seeds.length, errors: wrong });
@@ -192,10 +192,10 @@ export class CompareState {
     this.#given.push(pair);
     const [keyA, keyB] = [encodeLink(a), encodeLink(b)];
     const sides = [{ key: keyA, scenario: a }, { key: keyB, scenario: b }];
-    const tell = (): Promise<void> => this.#tell(turn, seeds, keyA, keyB);
+    const tell = (): Promise<void> => this.#tell(generation, seeds, keyA, keyB);
     const later = (): void => { this.#telling ??= setTimeout(() => { this.#telling = undefined; void tell().catch(() => undefined); }, TELL_EVERY_MS); };
     const both = pair.done.then((value) => {
-      if (turn !== this.#turn) return;
+      if (generation !== this.#generation) return;
       this.#known.set(`${keyA} ${String(first)}`, value.a).set(`${keyB} ${String(first)}`, value.b);
       this.charts.set({ a: chartMap(value.charts_a.map(ofBoth)), b: chartMap([...value.charts_b.map(ofBoth), ...value.charts]) });
       this.answer.update({ pair: value, ...(value.one_run === null ? {} : { comparison: value.one_run, seeds: 1 }) });
@@ -208,7 +208,7 @@ export class CompareState {
       const given = pool.give({ kind: 'measure', scenario, seed }, { priority: 'asked', inputs });
       this.#given.push(given);
       const run = await given.done;
-      if (turn !== this.#turn) return;
+      if (generation !== this.#generation) return;
       this.#known.set(of, run);
       later();
     }));
@@ -218,15 +218,15 @@ export class CompareState {
       const given = pool.give({ kind: 'metrics', scenario, seed, metrics: extra }, { priority: 'asked', inputs });
       this.#given.push(given);
       const run = await given.done;
-      if (turn === this.#turn) this.#known.set(of, run);
+      if (generation === this.#generation) this.#known.set(of, run);
     }));
     await Promise.all([both, ...others, ...more]);
-    if (turn !== this.#turn) return;
+    if (generation !== this.#generation) return;
     clearTimeout(this.#telling);
     this.#telling = undefined;
     if (!ofFile) await tell();
-    if (extra.length > 0) await this.#tellExtra(turn, seeds, sides.map(({ key }) => key), extra);
-    if (turn === this.#turn) this.answer.update({ state: 'ready', done: 2 * seeds.length });
+    if (extra.length > 0) await this.#tellExtra(generation, seeds, sides.map(({ key }) => key), extra);
+    if (generation === this.#generation) this.answer.update({ state: 'ready', done: 2 * seeds.length });
   }
 
   /** Metrics of a user or an adapter that neither A nor B has. */
@@ -243,23 +243,23 @@ export class CompareState {
   }
 
   /** Publishes the metrics that are compared beside the usual ones. Of a file there is one run, and no interval. */
-  async #tellExtra(turn: number, seeds: readonly number[], keys: readonly string[], extra: readonly string[]): Promise<void> {
+  async #tellExtra(generation: number, seeds: readonly number[], keys: readonly string[], extra: readonly string[]): Promise<void> {
     const [a = [], b = []] = keys.map((key) => seeds.flatMap((seed) => this.#known.get(extraKey(key, seed, extra)) ?? []));
     const more = await sharedPool().ask({ kind: 'comparison', seeds, a, b });
-    if (turn !== this.#turn) return;
+    if (generation !== this.#generation) return;
     const ofFile = this.#inputs?.trace !== null;
     const rows = Object.fromEntries(Object.entries(more).map(([path, row]) => [path, ofFile ? { ...row, no_batches: 'not_of_requests' as const } : row]));
     this.answer.update({ comparison: { ...this.answer.value.comparison, ...rows } });
   }
 
   /** Publishes the result of the seeds whose two runs have ended. */
-  async #tell(turn: number, seeds: readonly number[], keyA: string, keyB: string): Promise<void> {
+  async #tell(generation: number, seeds: readonly number[], keyA: string, keyB: string): Promise<void> {
     const runs = seeds.map((seed) => ({ seed, a: this.#known.get(`${keyA} ${String(seed)}`), b: this.#known.get(`${keyB} ${String(seed)}`) }));
     const there = runs.flatMap(({ seed, a, b }) => a === undefined || b === undefined ? [] : [{ seed, a, b }]);
     const done = runs.reduce((sum, { a, b }) => sum + Number(a !== undefined) + Number(b !== undefined), 0);
     if (this.#inputs?.trace !== null || there.length === 0) return;
     const comparison = await sharedPool().ask({ kind: 'comparison', seeds: there.map(({ seed }) => seed), a: there.map(({ a }) => a), b: there.map(({ b }) => b) });
-    if (turn === this.#turn) this.answer.update({ comparison, done, seeds: there.length });
+    if (generation === this.#generation) this.answer.update({ comparison, done, seeds: there.length });
   }
 }
 

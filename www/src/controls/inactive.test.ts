@@ -44,13 +44,13 @@ describe.each(['en', 'zh'] as const)('why a parameter does nothing (%s)', (langu
       const why = whyOf(app, parameter);
       if (why === null) continue;
       const lines = [...why.all, ...why.any];
-      const told = `${parameter.id}: ${lines.join(' | ')}`;
-      expect(lines.length, told).toBeLessThanOrEqual(3);
-      expect(new Set(lines).size, told).toBe(lines.length);
-      expect(lines.join('').length, told).toBeLessThanOrEqual(160);
-      for (const line of lines) expect(line, told).not.toMatch(RAW);
+      const reported = `${parameter.id}: ${lines.join(' | ')}`;
+      expect(lines.length, reported).toBeLessThanOrEqual(3);
+      expect(new Set(lines).size, reported).toBe(lines.length);
+      expect(lines.join('').length, reported).toBeLessThanOrEqual(160);
+      for (const line of lines) expect(line, reported).not.toMatch(RAW);
       // What must hold in any case is not said again in each of the ways.
-      for (const line of why.any) for (const common of why.all) expect(line, told).not.toContain(common);
+      for (const line of why.any) for (const common of why.all) expect(line, reported).not.toContain(common);
     }
   }, SLOW_MS);
 

@@ -19,7 +19,7 @@ const REASONS: Readonly<Record<string, MessageKey>> = {
   file: 'control.file_decides', needs_file: 'control.file_needed', bodies: 'control.bodies', no_draw: 'control.no_draw',
 };
 
-/** A reader takes in so many settings of a remedy, and so many conditions. */
+/** A reader takes in this many settings of a remedy, and this many conditions. */
 const MOST = 3;
 /** Characters of a sentence, and of all conditions together. */
 const MOST_CHARACTERS = 160;

@@ -6,7 +6,7 @@ import { refused } from '../ui/belonging-words.js';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../app/element.js';
 import { debuggerTexts } from '../i18n/en/debugger.js';
-import { codesOf, type DebuggerStep, type StepTold, type StepView } from '../simulation/types.js';
+import { codesOf, type DebuggerStep, type StepText, type StepView } from '../simulation/types.js';
 import type { Watchable } from '../lib/topic.js';
 import { DebuggerState } from './debugger-state.js';
 import type { StepKind } from './debugger-worker.js';
@@ -104,9 +104,9 @@ export class DebuggerSection extends LightElement {
     const { candidate, rule, replica } = view;
     const place = say('place', { step: text.format.whole(view.step), last: text.format.whole(view.steps - 1), time: text.format.fixed(view.time_s, 6) });
     return html`
-      <div class="step-told" aria-live="polite" data-verdict=${view.verdict}>
+      <div class="step-sentence" aria-live="polite" data-verdict=${view.verdict}>
         <p class="step-place">${place}${replica === null ? say('before_replica') : say('replica', { replica })}</p>
-        <p class="step-verdict">${this.#sentence(view.told)} ${view.test === null ? nothing : this.#sentence(view.test.told)}</p>
+        <p class="step-verdict">${this.#sentence(view.sentence)} ${view.test === null ? nothing : this.#sentence(view.test.sentence)}</p>
         ${candidate === null ? nothing : html`<p>${say('candidate', {
           request: String(candidate.request), user: candidate.user, adapter: adapterName(text, candidate.adapter), arrival: text.format.fixed(candidate.arrival_s, 3),
           input: candidate.input_tokens, most: candidate.max_tokens,
@@ -122,7 +122,7 @@ export class DebuggerSection extends LightElement {
   }
 
   /** The module says it in English. */
-  #sentence({ code, params, text: english }: StepTold): string {
+  #sentence({ code, params, text: english }: StepText): string {
     const { text } = this.app;
     const template = text.ofModule(`sentence.${code}`);
     if (template === undefined) return english;

@@ -35,12 +35,12 @@ async function prepare({ ticket, scenario, inputs: { trace, profile } }: Prepare
   if (profile !== null) own.load_profile(profile.name, profile.text);
   const begun = await tables.have(() => { own.begin(scenario); }, () => wanted === ticket);
   if (!begun) return null;
-  let told = performance.now();
+  let reported = performance.now();
   for (let fraction = own.advance(); fraction < 1; fraction = own.advance()) {
     await readMessages();
     if (wanted !== ticket) return null;
-    if (performance.now() - told > PROGRESS_EVERY_MS) {
-      told = performance.now();
+    if (performance.now() - reported > PROGRESS_EVERY_MS) {
+      reported = performance.now();
       post({ kind: 'progress', ticket, fraction });
     }
   }

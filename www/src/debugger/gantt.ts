@@ -34,7 +34,7 @@ function row(text: Text, { from_s, to_s }: Gantt, lane: GanttLane, time_s: numbe
   };
   return html`<li data-request=${request}>
     <button type="button" class="quiet" aria-label=${say('gantt.to_request', { request })} @click=${() => { go('request', lane.request); }}>${request}</button>
-    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label=${say('gantt.lane', { request, phases: told(text, lane) })} @click=${clicked}>
+    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label=${say('gantt.lane', { request, phases: reported(text, lane) })} @click=${clicked}>
       ${lane.phases.map((phase) => svg`<path class="face" data-phase=${phase.phase} d=${outline(phase, at)}/>`)}
       <rect class="now" x=${(at(time_s) - 1).toFixed(2)} y="0" width="2" height=${HEIGHT}></rect>
     </svg></li>`;
@@ -52,7 +52,7 @@ function outline({ spans_s }: GanttPhase, at: (seconds: number) => number): stri
 }
 
 /** How long each phase takes in all, in words. */
-function told(text: Text, { phases }: GanttLane): string {
+function reported(text: Text, { phases }: GanttLane): string {
   const say = text.say(debuggerTexts);
   return text.list(phases.map(({ phase, spans_s }) => {
     const seconds = spans_s.reduce((sum, value, place) => (place % 2 === 0 ? sum - value : sum + value), 0);

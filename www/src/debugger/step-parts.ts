@@ -96,11 +96,11 @@ function blocks(text: Text, kv: StepKv, candidate: number | null): TemplateResul
   const all = Math.max(kv.total, kv.adapters + kv.holders.reduce((sum, holder) => sum + holder.blocks, 0), 1);
   const percent = (count: number): string => `${((100 * count) / all).toFixed(3)}%`;
   let from = 0;
-  const piece = (count: number, role: string, name: string, told: string): TemplateResult | typeof nothing => {
+  const piece = (count: number, role: string, name: string, reported: string): TemplateResult | typeof nothing => {
     if (count <= 0) return nothing;
     const before = from;
     from += count;
-    return svg`<g data-role=${role} data-mark=${candidate !== null && name === String(candidate) ? 'candidate' : ''}><title>${told}</title>
+    return svg`<g data-role=${role} data-mark=${candidate !== null && name === String(candidate) ? 'candidate' : ''}><title>${reported}</title>
       <rect class="face" x=${percent(before)} y="0" height="100%" width=${percent(count)}/>
       ${count / all < NAMED_SHARE ? nothing : svg`<text x=${percent(before + count / 2)} y="50%">${name}</text>`}</g>`;
   };

@@ -44,18 +44,18 @@ export async function chartSvg(app: App, picture: Picture): Promise<string> {
   return (await app.traceFile.studio()).call('svg', picture);
 }
 
-/** Saves the drawing; `told` is the text of its metadata. */
-export async function downloadSvg(app: App, picture: Picture, told: string): Promise<void> {
+/** Saves the drawing; `reported` is the text of its metadata. */
+export async function downloadSvg(app: App, picture: Picture, reported: string): Promise<void> {
   const { svgWithText } = await part(() => import('./picture-text.js'));
-  const svg = svgWithText(await chartSvg(app, picture), told);
+  const svg = svgWithText(await chartSvg(app, picture), reported);
   download(`servescope-${picture.chart.name.replaceAll('_', '-')}.svg`, new Blob([svg], { type: 'image/svg+xml' }));
 }
 
-/** Saves the picture; `told` is the text of its metadata. */
-export async function downloadPng(name: string, picture: Picture, told: string): Promise<void> {
+/** Saves the picture; `reported` is the text of its metadata. */
+export async function downloadPng(name: string, picture: Picture, reported: string): Promise<void> {
   const { pngWithText } = await part(() => import('./picture-text.js'));
   const png = new Uint8Array(await (await chartPng(picture)).arrayBuffer());
-  download(name, new Blob([pngWithText(png, 'Description', told)], { type: 'image/png' }));
+  download(name, new Blob([pngWithText(png, 'Description', reported)], { type: 'image/png' }));
 }
 
 /** One row a point: series, x, y, and what else the series has. */

@@ -50,12 +50,12 @@ export class ErrorBand extends LightElement {
     const { text } = this.app;
     const metric = SHOWN[place];
     if (metric === undefined) return '';
-    const told = (value: number | null): string => {
+    const reported = (value: number | null): string => {
       const said = text.format.of(metric.kind, value);
       return metric.unit === '' || value === null ? said : text.format.withUnit(said, text.unit(metric.unit));
     };
     const [shorter = null, longer = null] = ends.map((end) => end[place] ?? null);
-    return text.t('error_band.range', { name: text.t(metric.label), low: told(shorter), high: told(longer) });
+    return text.t('error_band.range', { name: text.t(metric.label), low: reported(shorter), high: reported(longer) });
   }
 
   async #run(): Promise<void> {

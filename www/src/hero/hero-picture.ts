@@ -62,7 +62,7 @@ export function columnsOf({ width, height }: { width: number; height: number }, 
   });
 }
 
-/** One of so many rows of a box. */
+/** One of this many rows of a box. */
 function rowOf({ left, top, width, height }: Box, place: number, rows: number): Box {
   const each = (height + 2 * PAD) / rows;
   return { left, top: top + place * each, width, height: each - 2 * PAD };

@@ -35,7 +35,7 @@ export class Format {
     return this.#exact.format(value);
   }
 
-  /** With so many places behind the point. */
+  /** With this many places behind the point. */
   fixed(value: number, places: number): string {
     return new Intl.NumberFormat(LOCALE[this.language], { minimumFractionDigits: places, maximumFractionDigits: places }).format(value);
   }

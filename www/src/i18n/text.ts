@@ -98,14 +98,14 @@ export class Text {
   /** The page's own words where they can be filled in, the module's English otherwise. */
   diagnostic(diagnostic: Diagnostic): string {
     const { pool } = diagnostic.params;
-    const words = this.#told(diagnostic);
+    const words = this.#reported(diagnostic);
     // A text that names the pool itself needs no name before it.
     if (pool === undefined || placesOf(this.find(diagnostics, diagnostic.code) ?? '').has('pool')) return words;
     const own = `pool ${String(pool)}: `;
     return this.t('list.of_pool', { pool: String(pool), words: words.startsWith(own) ? words.slice(own.length) : words });
   }
 
-  #told(diagnostic: Diagnostic): string {
+  #reported(diagnostic: Diagnostic): string {
     const template = this.find(diagnostics, diagnostic.code);
     const filled = template === undefined ? undefined : this.fill(template, shownParams(this, this.parameters(), diagnostic));
     if (filled !== undefined && placesOf(filled).size === 0) return filled;
@@ -117,8 +117,8 @@ export class Text {
   /** What is wrong, of more than a reader takes in the first only. */
   diagnostics(diagnostics: readonly Diagnostic[], words: (diagnostic: Diagnostic) => string = (diagnostic) => this.diagnostic(diagnostic)): string {
     const more = diagnostics.length - MOST_DIAGNOSTICS;
-    const told = diagnostics.slice(0, MOST_DIAGNOSTICS).map(words);
-    return [...told, ...(more > 0 ? [this.t('list.more', { count: more })] : [])].join(this.language === 'zh' ? '' : ' ');
+    const reported = diagnostics.slice(0, MOST_DIAGNOSTICS).map(words);
+    return [...reported, ...(more > 0 ? [this.t('list.more', { count: more })] : [])].join(this.language === 'zh' ? '' : ' ');
   }
 
   list(items: readonly string[]): string {

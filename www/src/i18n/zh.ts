@@ -32,7 +32,7 @@ const LATER: Readonly<Record<LaterArea, () => Promise<Table>>> = {
   replicas: () => import('./zh/replicas.js').then(({ replicas }) => replicas),
   search: () => import('./zh/search.js').then(({ search }) => search),
   sweep: () => import('./zh/sweep.js').then(({ sweep }) => sweep),
-  turn: () => import('./zh/turn.js').then(({ turn }) => turn),
+  crossover: () => import('./zh/crossover.js').then(({ crossover }) => crossover),
   validation: () => import('./zh/validation.js').then(({ validation }) => validation),
   why: () => import('./zh/why.js').then(({ why }) => why),
   workload: () => import('./zh/workload.js').then(({ workload }) => workload),

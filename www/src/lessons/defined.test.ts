@@ -5,9 +5,9 @@ import type { App } from '../app/app.js';
 import type { Language } from '../i18n/format.js';
 import { defined } from './defined.js';
 
-function explained(language: Language, text: string, told = new Set<number>()): { words: string[]; shown: string } {
+function explained(language: Language, text: string, reported = new Set<number>()): { words: string[]; shown: string } {
   const box = document.createElement('p');
-  render(defined({ text: { language } } as unknown as App, text, told), box);
+  render(defined({ text: { language } } as unknown as App, text, reported), box);
   const words = [...box.querySelectorAll('.term')].map((term) => term.textContent);
   for (const hidden of box.querySelectorAll('.definition')) hidden.remove();
   return { words, shown: box.textContent };
@@ -15,10 +15,10 @@ function explained(language: Language, text: string, told = new Set<number>()): 
 
 describe('words of the glossary', () => {
   it('are explained once a screen, and the sentence stays as it is', () => {
-    const told = new Set<number>();
+    const reported = new Set<number>();
     const text = 'P99 TTFT grows: an iteration prefills 2,880 tokens, and the next iterations wait for that prefill.';
-    expect(explained('en', text, told)).toEqual({ words: ['P99', 'TTFT', 'iteration', 'prefill'], shown: text });
-    expect(explained('en', text, told)).toEqual({ words: [], shown: text });
+    expect(explained('en', text, reported)).toEqual({ words: ['P99', 'TTFT', 'iteration', 'prefill'], shown: text });
+    expect(explained('en', text, reported)).toEqual({ words: [], shown: text });
   });
 
   it('are no parts of other words', () => {

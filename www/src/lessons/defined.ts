@@ -21,8 +21,8 @@ function wordsOf(language: Language): Words {
 
 const known = new Map<Language, Words>();
 
-/** A text with definitions; `told` are the rows that the screen has explained before. */
-export function defined({ text: { language } }: App, text: string, told: Set<number>): unknown[] {
+/** A text with definitions; `reported` are the rows that the screen has explained before. */
+export function defined({ text: { language } }: App, text: string, reported: Set<number>): unknown[] {
   const { form, rows } = known.get(language) ?? wordsOf(language);
   if (!known.has(language)) known.set(language, { form, rows });
   const parts: unknown[] = [];
@@ -34,11 +34,11 @@ export function defined({ text: { language } }: App, text: string, told: Set<num
     plain += rest.slice(0, match.index);
     rest = rest.slice(match.index + word.length);
     const about = row === undefined ? undefined : (language === 'zh' ? ZH : EN)[row];
-    if (row === undefined || about === undefined || told.has(row)) {
+    if (row === undefined || about === undefined || reported.has(row)) {
       plain += word;
       continue;
     }
-    told.add(row);
+    reported.add(row);
     parts.push(plain, definition(`defined-${String(row)}`, word, `${about[0]}${language === 'zh' ? '：' : ': '}${about[1]}`));
     plain = '';
   }

@@ -218,12 +218,12 @@ export class LessonView extends LightElement {
     const runs = this.#runs;
     const predicted = this.progress.predicted[place];
     const hidden = this.#hidden;
-    const told = new Set<number>();
+    const reported = new Set<number>();
     return html`
       ${this.#state()}
-      <div class="lesson-text">${paragraphs(app, screen.text, screen, runs, told)}</div>
-      ${keyed(place, prediction({ app, screen, runs, told, predicted, predict: (value) => { this.#predict(value); } }))}
-      ${hidden || screen.result === undefined ? nothing : html`<div class="lesson-text results" aria-live="polite">${paragraphs(app, screen.result, screen, runs, told)}</div>`}
+      <div class="lesson-text">${paragraphs(app, screen.text, screen, runs, reported)}</div>
+      ${keyed(place, prediction({ app, screen, runs, reported, predicted, predict: (value) => { this.#predict(value); } }))}
+      ${hidden || screen.result === undefined ? nothing : html`<div class="lesson-text results" aria-live="polite">${paragraphs(app, screen.result, screen, runs, reported)}</div>`}
       ${keyed(`${this.entry.id} ${String(place)}`, this.#figure(screen, hidden))}`;
   }
 

@@ -15,7 +15,7 @@ interface Asked {
   screen: Screen;
   runs: Runs;
   /** Words of the glossary that the screen has explained before. */
-  told: Set<number>;
+  reported: Set<number>;
   /** What was predicted; null where it was skipped, undefined before. */
   predicted: number | null | undefined;
   predict: (value: number | null) => void;
@@ -29,10 +29,10 @@ export function prediction(asked: Asked): TemplateResult | typeof nothing {
   const open = predicted === undefined;
   return html`
     <div class="prediction" role="group" aria-labelledby="prediction-ask" data-predicted=${open ? nothing : String(predicted)}>
-      <p id="prediction-ask" class="ask">${defined(app, question.ask[app.text.language], asked.told)}</p>
+      <p id="prediction-ask" class="ask">${defined(app, question.ask[app.text.language], asked.reported)}</p>
       ${isPoint(question) ? point(asked, question) : choice(asked, question)}
       ${open ? html`<button type="button" class="quiet" data-action="skip" @click=${() => { predict(null); }}>${say('predict.skip')}</button>` : nothing}
-      ${open ? nothing : html`<p class="why" role="status">${verdict(asked, question)}${app.text.language === 'zh' ? '' : ' '}${sentence(app, question.why[app.text.language], screen, asked.runs, asked.told)}</p>`}
+      ${open ? nothing : html`<p class="why" role="status">${verdict(asked, question)}${app.text.language === 'zh' ? '' : ' '}${sentence(app, question.why[app.text.language], screen, asked.runs, asked.reported)}</p>`}
     </div>`;
 }
 

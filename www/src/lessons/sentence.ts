@@ -10,15 +10,15 @@ import './lesson-control.js';
 
 const CONTROL = 'control';
 
-/** A paragraph a line; `told` are the words of the glossary that the screen has explained before. */
-export function paragraphs(app: App, words: Words, screen: Screen, runs: Runs, told: Set<number>): TemplateResult[] {
-  return words[app.text.language].split('\n').map((line) => html`<p>${sentence(app, line, screen, runs, told)}</p>`);
+/** A paragraph a line; `reported` are the words of the glossary that the screen has explained before. */
+export function paragraphs(app: App, words: Words, screen: Screen, runs: Runs, reported: Set<number>): TemplateResult[] {
+  return words[app.text.language].split('\n').map((line) => html`<p>${sentence(app, line, screen, runs, reported)}</p>`);
 }
 
-export function sentence(app: App, line: string, screen: Screen, runs: Runs, told?: Set<number>): unknown[] {
+export function sentence(app: App, line: string, screen: Screen, runs: Runs, reported?: Set<number>): unknown[] {
   const parts = line.split(/\{(\w+)\}/);
   return parts.map((part, index) => {
-    if (index % 2 === 0) return told === undefined ? part : defined(app, part, told);
+    if (index % 2 === 0) return reported === undefined ? part : defined(app, part, reported);
     const [before, after] = [(parts[index - 1] ?? '').slice(-1), (parts[index + 1] ?? '').charAt(0)];
     if (part === CONTROL) return html`${apart(before, '0')}${control(app, screen)}${apart('0', after)}`;
     const shown = shownValue(app, screen.values?.[part] ?? '0', runs);

@@ -7,7 +7,7 @@ import { measuredRun as texts } from '../i18n/en/measured_run.js';
 import { diagnosticLines } from '../ui/diagnostic-lines.js';
 import { encodeLink } from '../simulation/module.js';
 import { openFiles } from '../files/open-file.js';
-import type { OverlaidMetric, OverlayCause, OverlayFit, OverlayTold } from '../simulation/types.js';
+import type { OverlaidMetric, OverlayCause, OverlayFit, OverlayReply } from '../simulation/types.js';
 import type { Watchable } from '../lib/topic.js';
 import { errorText, signedError } from './errors.js';
 import { MOST_CONSTANTS, type MeasuredRunState } from './measured-run-state.js';
@@ -31,7 +31,7 @@ export class MeasuredRunSection extends LightElement {
   protected override render(): TemplateResult {
     const { app, run } = this;
     const say = this.#say;
-    const { state, names, errors, told, fraction } = run.answer.value;
+    const { state, names, errors, reported, fraction } = run.answer.value;
     this.dataset['state'] = state;
     return html`
       <section aria-labelledby="measured-run-title" @dragover=${(event: DragEvent) => { event.preventDefault(); event.stopPropagation(); }} @drop=${(event: DragEvent) => { this.#dropped(event); }}>
@@ -43,7 +43,7 @@ export class MeasuredRunSection extends LightElement {
         ${diagnosticLines(app, errors)}
         ${state === 'running' ? html`<p class="measured-run-row" role="status"><progress max="1" .value=${fraction} aria-label=${say('running', { names: names.join(', ') })}></progress>
           <span>${say('running', { names: names.join(', ') })}</span> <button type="button" data-action="stop" @click=${() => { run.cancel(); }}>${say('stop')}</button></p>` : nothing}
-        ${told === null || state === 'failed' ? nothing : this.#told(told)}
+        ${reported === null || state === 'failed' ? nothing : this.#reported(reported)}
       </section>`;
   }
 
@@ -71,29 +71,29 @@ export class MeasuredRunSection extends LightElement {
     else if (files.length > 1) void this.run.open(files);
   }
 
-  #told(told: OverlayTold): TemplateResult {
+  #reported(reported: OverlayReply): TemplateResult {
     const { app, run } = this;
     const say = this.#say;
     const { format } = app.text;
-    const sent = told.in_flight === null ? say('sent.times') : say('sent.in_flight', { n: told.in_flight });
+    const sent = reported.in_flight === null ? say('sent.times') : say('sent.in_flight', { n: reported.in_flight });
     const read = html`
-      <p data-tool=${told.tool}>${say('read', { names: run.answer.value.names.join(', '), tool: told.tool, n: format.whole(told.requests), sent })}</p>
-      ${told.benchmarks.length === 0 ? nothing : html`<p class="measured-run-row"><label>${say('benchmark')} <select data-item="benchmark" @change=${(event: Event) => { void run.choose(Number((event.target as HTMLSelectElement).value)); }}>
-        ${told.benchmarks.map((label, place) => html`<option value=${place + 1} .selected=${told.benchmark === place + 1}>${place + 1}: ${label}</option>`)}</select></label></p>`}`;
-    if (told.missing.length > 0) return html`${read}${this.#question(told)}`;
+      <p data-tool=${reported.tool}>${say('read', { names: run.answer.value.names.join(', '), tool: reported.tool, n: format.whole(reported.requests), sent })}</p>
+      ${reported.benchmarks.length === 0 ? nothing : html`<p class="measured-run-row"><label>${say('benchmark')} <select data-item="benchmark" @change=${(event: Event) => { void run.choose(Number((event.target as HTMLSelectElement).value)); }}>
+        ${reported.benchmarks.map((label, place) => html`<option value=${place + 1} .selected=${reported.benchmark === place + 1}>${place + 1}: ${label}</option>`)}</select></label></p>`}`;
+    if (reported.missing.length > 0) return html`${read}${this.#question(reported)}`;
     return html`
       ${read}
-      ${this.#said(told)}
-      ${told.unfinished === 0 ? nothing : html`<p class="published-note">${say('unfinished', { n: told.unfinished })}</p>`}
-      ${told.notes.map((note) => html`<p class="published-note" lang="en">${note}</p>`)}
-      ${this.#metrics(told)}
-      ${told.cause === null ? nothing : html`<p class="measured-run-cause" data-culprit=${told.cause.culprit}>${this.#cause(told.cause, told)}</p>`}
+      ${this.#said(reported)}
+      ${reported.unfinished === 0 ? nothing : html`<p class="published-note">${say('unfinished', { n: reported.unfinished })}</p>`}
+      ${reported.notes.map((note) => html`<p class="published-note" lang="en">${note}</p>`)}
+      ${this.#metrics(reported)}
+      ${reported.cause === null ? nothing : html`<p class="measured-run-cause" data-culprit=${reported.cause.culprit}>${this.#cause(reported.cause, reported)}</p>`}
       ${run.charts.value.size === 0 ? html`<p class="published-note">${say('no_times')}</p>` : html`
         <div class="chart-grid measured-run-charts">${[...run.charts.value.keys()].map((name) => html`<chart-view .app=${app} .name=${name} .feed=${run.feed}></chart-view>`)}</div>`}
-      ${told.by_input_length.length === 0 ? nothing : this.#byLength(told)}
-      ${this.#taken(told)}
-      ${told.fittable.length === 0 ? nothing : this.#fit(told)}
-      <p><a data-action="open-simulation" href=${`#${encodeLink(told.scenario)}`}>${say('explore')}</a> ${say('explore.note')}</p>`;
+      ${reported.by_input_length.length === 0 ? nothing : this.#byLength(reported)}
+      ${this.#taken(reported)}
+      ${reported.fittable.length === 0 ? nothing : this.#fit(reported)}
+      <p><a data-action="open-simulation" href=${`#${encodeLink(reported.scenario)}`}>${say('explore')}</a> ${say('explore.note')}</p>`;
   }
 
   #value(name: string, value: number | null): string {
@@ -102,7 +102,7 @@ export class MeasuredRunSection extends LightElement {
     return name.endsWith('_s') && !name.endsWith('per_s') ? format.seconds(value) : format.short(value);
   }
 
-  #metrics({ metrics }: OverlayTold): TemplateResult {
+  #metrics({ metrics }: OverlayReply): TemplateResult {
     const say = this.#say;
     const { format } = this.app.text;
     const name = (metric: string): string => this.app.text.find(texts, `metric.${metric}`) ?? metric;
@@ -118,7 +118,7 @@ export class MeasuredRunSection extends LightElement {
   }
 
   /** What the file does not say is asked before both runs are compared: on another GPU every difference has that cause. */
-  #question({ missing }: OverlayTold): TemplateResult {
+  #question({ missing }: OverlayReply): TemplateResult {
     const { run } = this;
     const say = this.#say;
     const { said } = run;
@@ -147,14 +147,14 @@ export class MeasuredRunSection extends LightElement {
   }
 
   /** What the reader has said in the place of the file, which can be said otherwise. */
-  #said({ taken_over: taken }: OverlayTold): TemplateResult | typeof nothing {
+  #said({ taken_over: taken }: OverlayReply): TemplateResult | typeof nothing {
     const { run } = this;
     const said = Object.entries(run.said.value).filter(([path]) => !taken.some((one) => one.path === path));
     if (said.length === 0) return nothing;
     return html`<p class="measured-run-row" data-item="said">${this.#say('said')} ${said.map(([path, now]) => this.#choice(path, now, (value) => { void run.say({ [path]: value }); }, true))}</p>`;
   }
 
-  #cause(cause: OverlayCause, { metrics }: OverlayTold): string {
+  #cause(cause: OverlayCause, { metrics }: OverlayReply): string {
     const { text } = this.app;
     const seconds = (value: number | null): string => text.format.seconds(Math.abs(value ?? 0));
     const bias = metrics['tpot_s']?.bias ?? 0;
@@ -165,7 +165,7 @@ export class MeasuredRunSection extends LightElement {
     });
   }
 
-  #byLength({ by_input_length: buckets }: OverlayTold): TemplateResult {
+  #byLength({ by_input_length: buckets }: OverlayReply): TemplateResult {
     const say = this.#say;
     const { format } = this.app.text;
     const bias = (value: number | null): string => (value === null ? NONE : signedError(format, value));
@@ -176,7 +176,7 @@ export class MeasuredRunSection extends LightElement {
           <td>${bias(bucket.ttft_bias)}</td><td>${bias(bucket.tpot_bias)}</td><td>${bias(bucket.e2e_bias)}</td></tr>`)}</tbody></table></div>`;
   }
 
-  #taken({ taken_over: taken }: OverlayTold): TemplateResult {
+  #taken({ taken_over: taken }: OverlayReply): TemplateResult {
     const { app } = this;
     const say = this.#say;
     return html`<details class="fold"><summary><h3>${say('taken', { n: taken.length })}</h3></summary>
@@ -186,12 +186,12 @@ export class MeasuredRunSection extends LightElement {
       })}</ul></details>`;
   }
 
-  #fit(told: OverlayTold): TemplateResult {
+  #fit(reported: OverlayReply): TemplateResult {
     const { app, run } = this;
     const say = this.#say;
     const chosen = run.fit.value;
     const isBusy = run.answer.value.state === 'running';
-    const constants = told.fittable.flatMap((path) => app.parameters.get(path) ?? []);
+    const constants = reported.fittable.flatMap((path) => app.parameters.get(path) ?? []);
     const name = (path: string): string => { const parameter = app.parameters.get(path); return parameter === undefined ? path : app.text.label(parameter); };
     return html`
       <h3>${say('fit')}</h3><p class="published-note">${say('fit.about')}</p>
@@ -204,7 +204,7 @@ export class MeasuredRunSection extends LightElement {
         ${chosen.map((path) => html`<button type="button" class="quiet" data-constant=${path} aria-label=${say('fit.remove', { name: name(path) })} @click=${() => { run.fit.set(chosen.filter((other) => other !== path)); }}>${name(path)} ×</button>`)}
         <button type="button" data-action="fit" ?disabled=${chosen.length === 0 || isBusy} @click=${() => { void run.run(); }}>${say('fit.run')}</button>
       </div>
-      ${told.fit === undefined ? nothing : this.#fitted(told.fit, name)}`;
+      ${reported.fit === undefined ? nothing : this.#fitted(reported.fit, name)}`;
   }
 
   #fitted({ constants, runs, fitted_half: fitted, left_out_half: leftOut }: OverlayFit, name: (path: string) => string): TemplateResult {

@@ -6,7 +6,7 @@ import { measuredRun as texts } from '../i18n/en/measured_run.js';
 import { SHIPPED } from '../simulation/inputs.js';
 import { sharedPool } from '../pool/shared-pool.js';
 import type { Given } from '../pool/worker-pool.js';
-import { messageOf, pageError, type ChartData, type Diagnostic, type OverlayTold, type ReadResult } from '../simulation/types.js';
+import { messageOf, pageError, type ChartData, type Diagnostic, type OverlayReply, type ReadResult } from '../simulation/types.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import { Topic } from '../lib/topic.js';
 import { StudioLink } from '../studio/studio-link.js';
@@ -19,11 +19,11 @@ export interface MeasuredRunAnswer {
   state: 'none' | 'running' | 'ready' | 'failed';
   names: readonly string[];
   fraction: number;
-  told: OverlayTold | null;
+  reported: OverlayReply | null;
   errors: readonly Diagnostic[];
 }
 
-const NOTHING: MeasuredRunAnswer = { state: 'none', names: [], fraction: 0, told: null, errors: [] };
+const NOTHING: MeasuredRunAnswer = { state: 'none', names: [], fraction: 0, reported: null, errors: [] };
 
 export class MeasuredRunState {
   readonly answer = new Topic<MeasuredRunAnswer>(NOTHING);
@@ -38,7 +38,7 @@ export class MeasuredRunState {
   readonly #desk = new StudioLink(() => undefined, () => undefined);
   #files: readonly File[] = [];
   #measured: ReadResult | null = null;
-  #given: Given<OverlayTold> | null = null;
+  #given: Given<OverlayReply> | null = null;
 
   constructor(readonly app: App) {
     const say = (key: string): string => app.text.find(texts, key) ?? key;
@@ -104,9 +104,9 @@ export class MeasuredRunState {
     });
     this.#given = given;
     try {
-      const told = await given.done;
-      this.charts.set(new Map(told.charts.map((chart) => [chart.name, chart])));
-      this.answer.update({ state: 'ready', told });
+      const reported = await given.done;
+      this.charts.set(new Map(reported.charts.map((chart) => [chart.name, chart])));
+      this.answer.update({ state: 'ready', reported });
       app.scheduler.invalidateAll();
     } catch (thrown) {
       if (this.#given === given) this.#fail(thrown);
@@ -117,7 +117,7 @@ export class MeasuredRunState {
     const given = this.#given;
     this.#given = null;
     given?.cancel();
-    if (given !== null && this.answer.value.state === 'running') this.answer.update({ state: this.answer.value.told === null ? 'none' : 'ready' });
+    if (given !== null && this.answer.value.state === 'running') this.answer.update({ state: this.answer.value.reported === null ? 'none' : 'ready' });
   }
 
   #fail(thrown: unknown): void {

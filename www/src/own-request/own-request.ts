@@ -67,7 +67,7 @@ export class OwnRequest extends LightElement {
         ${sent ? html`<button type="button" data-action="take-back" @click=${() => { this.#takeBack(); }}>${say('take_back')}</button>` : nothing}
       </form>
       ${(this.problems ?? []).map((failure) => html`<p class="notice error" role="alert" data-code=${failure.code}>${this.app.named(failure)}</p>`)}
-      <div aria-live="polite">${this.#told()}</div>`;
+      <div aria-live="polite">${this.#reported()}</div>`;
   }
 
   #field(field: Field): TemplateResult | typeof nothing {
@@ -114,7 +114,7 @@ export class OwnRequest extends LightElement {
   }
 
   /** What became of it. */
-  #told(): TemplateResult | typeof nothing {
+  #reported(): TemplateResult | typeof nothing {
     const { app } = this;
     const id = this.#id;
     const { selected } = app.view.value;
@@ -122,10 +122,10 @@ export class OwnRequest extends LightElement {
     const say = app.text.say(words);
     const { format } = app.text;
     const { arrival_s, first_token_s, finish_s, outcome } = selected;
-    const told = outcome !== 'completed' || first_token_s === null || finish_s === null
+    const reported = outcome !== 'completed' || first_token_s === null || finish_s === null
       ? say('ended', { id: String(id), outcome: app.text.outcome(outcome) })
       : say('completed', { id: String(id), ttft: format.seconds(first_token_s - arrival_s), e2e: format.seconds(finish_s - arrival_s), ahead: selected.ahead, running: selected.running_at_arrival });
-    return html`<p data-own=${id}>${told}
+    return html`<p data-own=${id}>${reported}
       <button type="button" class="quiet" data-action="follow" @click=${() => { this.#follow(arrival_s); }}>${say('follow')}</button>
       <button type="button" class="quiet" data-action="card" @click=${() => { document.querySelector('request-card')?.scrollIntoView({ block: 'center' }); }}>${say('card')}</button></p>`;
   }

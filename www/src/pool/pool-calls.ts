@@ -2,7 +2,7 @@
 import type { Found, Standings } from './capacity-calls.js';
 import type { Inputs } from '../simulation/inputs.js';
 import type { Start } from '../simulation/start.js';
-import type { CapacityChecked, CapacityEntry, CapacityGrid, ComparedPair, Comparison, Diagnostic, MeasuredRun, OverlayTold, ReadResult, ReplicaLoad, ScenarioPatch, SeedRun, SeedSpans, WaitCause } from '../simulation/types.js';
+import type { CapacityChecked, CapacityEntry, CapacityGrid, ComparedPair, Comparison, Diagnostic, MeasuredRun, OverlayReply, ReadResult, ReplicaLoad, ScenarioPatch, SeedRun, SeedSpans, WaitCause } from '../simulation/types.js';
 import type { Reply } from '../simulation/worker-link.js';
 
 /** Work of many milliseconds: a thread does one at a time, in slices, and can be stopped between two. */
@@ -56,7 +56,7 @@ export interface TaskResult {
   seed: SeedRun;
   pair: ComparedPair;
   metrics: MeasuredRun;
-  overlay: OverlayTold;
+  overlay: OverlayReply;
 }
 
 /** Answered at once, between two slices of a task. */

@@ -73,15 +73,15 @@ async function work(task: Task & { ticket: number }): Promise<void> {
     post({ kind: 'stopped', ticket });
     return;
   }
-  let told = performance.now();
+  let reported = performance.now();
   for (let fraction = under.advance(); fraction < 1; fraction = under.advance()) {
     await readMessages();
     if (!isWanted()) {
       post({ kind: 'stopped', ticket });
       return;
     }
-    if (performance.now() - told > PROGRESS_EVERY_MS) {
-      told = performance.now();
+    if (performance.now() - reported > PROGRESS_EVERY_MS) {
+      reported = performance.now();
       post({ kind: 'progress', ticket, fraction });
     }
   }

@@ -146,7 +146,7 @@ export class WorkerPool {
     }
   }
 
-  /** A thread without work: one that is there, or one more. Only so many of them hold a large trace. */
+  /** A thread without work: one that is there, or one more. Only this many of them hold a large trace. */
   #free(inputs: Inputs): Seat | null {
     const most = Math.min(this.size, Math.max(1, Math.floor(MOST_BYTES / (COPIES_A_THREAD * bytesOf(inputs)))));
     for (let place = 0; place < most; place += 1) {

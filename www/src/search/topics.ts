@@ -136,8 +136,8 @@ export const DOCS: readonly DocsPage[] = [
   { page: 'tutorial', title: { en: 'Tutorial: what do bursts cost?', zh: '教程：突发的代价' }, words: 'start example walk-through 入门' },
   { page: 'validation', title: { en: 'How each figure of the Validation tab is made', zh: '“实测对照”中的每张图如何得到' }, words: 'reproduce paper figures source 论文 复现' },
   { page: 'what-combines', title: { en: 'What combines with what', zh: '什么可以与什么组合' }, words: 'compatibility supported combinations 兼容' },
-  { page: 'what-if', title: { en: 'Which setting is better, by how much, and where does it turn?', zh: '哪种设置更好、好多少、何处反转' }, words: 'compare sweep crossover confidence interval significance seeds A/B 比较 扫描 置信区间' },
-  { page: 'which-user-law', title: { en: 'Which distribution do the users of an LLM service follow?', zh: 'LLM 服务的用户服从什么分布' }, words: 'Zipf popularity users 用户分布' },
+  { page: 'what-if', title: { en: 'Which setting is better, by how much, and where is the crossover?', zh: '哪种设置更好、好多少、何处反转' }, words: 'compare sweep crossover confidence interval significance seeds A/B 比较 扫描 置信区间' },
+  { page: 'which-user-distribution', title: { en: 'Which distribution do the users of an LLM service follow?', zh: 'LLM 服务的用户服从什么分布' }, words: 'Zipf popularity users 用户分布' },
 ];
 
 /** A section of the page: in which tab it is, the element, and how it is titled in the page's texts. */

@@ -85,7 +85,7 @@ export class Serving {
   /** Simulates `scenario`; false when a newer wish or a cancel came between. */
   async #simulate(run: Run, scenario: ScenarioPatch, preview: boolean, sim: Simulator): Promise<boolean> {
     let compute = 0;
-    let told = performance.now();
+    let reported = performance.now();
     const timed = <T>(work: () => T): T => {
       const from = performance.now();
       const value = work();
@@ -99,8 +99,8 @@ export class Serving {
       if (fraction >= 1) break;
       await readMessages();
       if (this.#wanted !== run) return false;
-      if (!preview && performance.now() - told > PROGRESS_EVERY_MS) {
-        told = performance.now();
+      if (!preview && performance.now() - reported > PROGRESS_EVERY_MS) {
+        reported = performance.now();
         this.post({ kind: 'progress', revision: run.revision, fraction });
       }
     }

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Address, pageKeys, withPageKeys, type Codec, type PageKeys } from './address.js';
 
-const NO_KEYS: PageKeys = { lang: null, preset: null, zoom: null, by: null, file: null, tab: null, pipe: null, pins: [], metrics: [], sweep: null, turn: null, step: null, embed: null };
+const NO_KEYS: PageKeys = { lang: null, preset: null, zoom: null, by: null, file: null, tab: null, pipe: null, pins: [], metrics: [], sweep: null, crossover: null, step: null, embed: null };
 const codec: Codec = {
   encode: (values) => ['v=1', ...Object.entries(values).map(([id, value]) => `${id}=${String(value)}`)].join('&'),
   parse: (hash) => ({ scenario: { read: hash.length }, problems: [] }),
@@ -10,7 +10,7 @@ const codec: Codec = {
 
 describe('page keys', () => {
   it('survive the round trip', () => {
-    const keys: PageKeys = { lang: 'zh', preset: 's1', zoom: [12.5, 80], by: 'length', file: 'a trace & more.csv', tab: 'workload', pipe: { join: 'concat:gap_s=2', steps: ['thin:keep=0.5,seed=1', 'sort'] }, pins: [{ name: 'first & best', seeds: 20, link: 'v=2&R=1.5;x+y%20z' }, { name: '', seeds: 100, link: 'v=2' }], metrics: ['per_user.3.ttft_s_p99', 'per_adapter.-1.service'], sweep: { seeds: 5, metrics: ['ttft_s.p99', 'e2e_s.mean'], link: 'v=4&R=1.5&capgrid=a%7Cb', over: ['workload.rate_rps=1:8:4:log', 'workload.adapters.ranks=8,8;64'] }, turn: { over: 'workload.arrivals.cv=0.5:4:log', metric: 'ttft_s.p90' }, step: 128, embed: { chart: 'latency_cdf', controls: ['workload.arrivals.cv', 'workload.rate_rps'] } };
+    const keys: PageKeys = { lang: 'zh', preset: 's1', zoom: [12.5, 80], by: 'length', file: 'a trace & more.csv', tab: 'workload', pipe: { join: 'concat:gap_s=2', steps: ['thin:keep=0.5,seed=1', 'sort'] }, pins: [{ name: 'first & best', seeds: 20, link: 'v=2&R=1.5;x+y%20z' }, { name: '', seeds: 100, link: 'v=2' }], metrics: ['per_user.3.ttft_s_p99', 'per_adapter.-1.service'], sweep: { seeds: 5, metrics: ['ttft_s.p99', 'e2e_s.mean'], link: 'v=4&R=1.5&capgrid=a%7Cb', over: ['workload.rate_rps=1:8:4:log', 'workload.adapters.ranks=8,8;64'] }, crossover: { over: 'workload.arrivals.cv=0.5:4:log', metric: 'ttft_s.p90' }, step: 128, embed: { chart: 'latency_cdf', controls: ['workload.arrivals.cv', 'workload.rate_rps'] } };
     expect(pageKeys(withPageKeys('v=1&R=3', keys))).toEqual(keys);
   });
 

@@ -5,16 +5,16 @@ import type { Diagnostic, ScenarioPatch } from '../simulation/types.js';
 import { DueNow } from '../lib/due.js';
 import type { Pipe } from './traffic.js';
 
-export interface PageKeys { lang: string | null; /** The preset that a changed setting started from. */ preset: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; /** What is compared beside the usual numbers. */ metrics: readonly string[]; sweep: Sweep | null; turn: Turn | null; /** The step of the run at which the scheduler debugger stands; null: it is closed. */ step: number | null; embed: Embed | null }
+export interface PageKeys { lang: string | null; /** The preset that a changed setting started from. */ preset: string | null; zoom: [number, number] | null; by: string | null; file: string | null; tab: string | null; pipe: Pipe | null; pins: readonly Pin[]; /** What is compared beside the usual numbers. */ metrics: readonly string[]; sweep: Sweep | null; crossover: Crossover | null; /** The step of the run at which the scheduler debugger stands; null: it is closed. */ step: number | null; embed: Embed | null }
 
-/** A setting that is kept to be compared with over so many seeds, as the part of an address behind "#". */
+/** A setting that is kept to be compared with over this many seeds, as the part of an address behind "#". */
 export interface Pin { name: string; seeds: number; link: string }
 
 /** What is swept, and of which setting (the part of an address behind "#"): `over` and `metrics` as the terminal's `sweep` takes them. */
 export interface Sweep { seeds: number; metrics: readonly string[]; link: string; over: readonly string[] }
 
-/** Where the better of a comparison changes: `over` as the terminal's `compare --turn` takes it. */
-export interface Turn { over: string; metric: string }
+/** Where the better of a comparison changes: `over` as the terminal's `compare --crossover` takes it. */
+export interface Crossover { over: string; metric: string }
 
 /** One chart and a few controls, for a frame in another page; or, in place of a chart, the screen of a lesson at which the page is. */
 export interface Embed { chart: string; controls: readonly string[] }
@@ -34,7 +34,7 @@ const MOST_METRICS = 50;
 
 export function pageKeys(hash: string): PageKeys {
   const keys = new URLSearchParams(hash.replace(/^#/, ''));
-  return { lang: keys.get('lang'), preset: keys.get('preset'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS), metrics: parseMetrics(keys.get('metrics')), sweep: parseSweep(keys.get('sweep')), turn: parseTurn(keys.get('turn')), step: parseStep(keys.get('step')), embed: parseEmbed(keys.get('embed')) };
+  return { lang: keys.get('lang'), preset: keys.get('preset'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS), metrics: parseMetrics(keys.get('metrics')), sweep: parseSweep(keys.get('sweep')), crossover: parseCrossover(keys.get('turn')), step: parseStep(keys.get('step')), embed: parseEmbed(keys.get('embed')) };
 }
 
 export function withPageKeys(link: string, keys: PageKeys): string {
@@ -49,7 +49,7 @@ export function withPageKeys(link: string, keys: PageKeys): string {
   for (const { name, seeds, link: pinned } of keys.pins) parts.push(`pin=${[name, seeds, pinned].map(encodeURIComponent).join(';')}`);
   if (keys.metrics.length > 0) parts.push(`metrics=${keys.metrics.map(encodeURIComponent).join()}`);
   if (keys.sweep !== null) parts.push(`sweep=${encodeURIComponent(sweepText(keys.sweep))}`);
-  if (keys.turn !== null) parts.push(`turn=${encodeURIComponent(`${keys.turn.metric}|${keys.turn.over}`)}`);
+  if (keys.crossover !== null) parts.push(`turn=${encodeURIComponent(`${keys.crossover.metric}|${keys.crossover.over}`)}`);
   if (keys.step !== null) parts.push(`step=${String(keys.step)}`);
   if (keys.embed !== null) parts.push(`embed=${[keys.embed.chart, ...keys.embed.controls].map(encodeURIComponent).join(';')}`);
   return `#${parts.join('&')}`;
@@ -69,7 +69,7 @@ function parseMetrics(text: string | null): string[] {
   return [...new Set((text ?? '').split(',').filter((metric) => metric !== ''))].slice(0, MOST_METRICS);
 }
 
-function parseTurn(text: string | null): Turn | null {
+function parseCrossover(text: string | null): Crossover | null {
   const [, metric, over] = /^([^|=]+)\|([^|=]+=[^|=]+)$/.exec(text ?? '') ?? [];
   return metric === undefined || over === undefined ? null : { over, metric };
 }

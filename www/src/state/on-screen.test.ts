@@ -18,7 +18,7 @@ const wish = (rate: number): Wish<Setting> => ({
 let port: WorkerPort & { sent: ToWorker[] };
 let client: Client<Setting>;
 let onScreen: OnScreen;
-let told: string[];
+let reported: string[];
 
 /** The whole answer of the run that was asked for last. */
 function answer(digest: string): void {
@@ -28,7 +28,7 @@ function answer(digest: string): void {
 }
 
 beforeEach(() => {
-  told = [];
+  reported = [];
   const sent: ToWorker[] = [];
   port = { sent, onmessage: null, onerror: null, terminate: () => undefined, postMessage: (message) => { sent.push(message as ToWorker); } };
   const listener: Listener<Setting> = {
@@ -36,18 +36,18 @@ beforeEach(() => {
     others: () => undefined, progress: () => undefined, failed: () => undefined, cancelled: () => undefined, restarted: () => undefined,
   };
   client = new Client(() => port, listener);
-  onScreen = new OnScreen({ isBusy: () => client.busy, shown: (digest) => { told.push(digest); }, ready: () => { told.push('ready'); } });
+  onScreen = new OnScreen({ isBusy: () => client.busy, shown: (digest) => { reported.push(digest); }, ready: () => { reported.push('ready'); } });
 });
 
 it('is ready when the charts of the answer are drawn, and not before', () => {
   client.run(wish(1));
   onScreen.drawn();
   answer('a');
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   onScreen.drawn();
-  expect(told).toEqual(['a', 'ready']);
+  expect(reported).toEqual(['a', 'ready']);
   onScreen.drawn();
-  expect(told).toEqual(['a', 'ready']);
+  expect(reported).toEqual(['a', 'ready']);
 });
 
 it('a change between an answer and its frame leaves the page running until its own answer', () => {
@@ -55,11 +55,11 @@ it('a change between an answer and its frame leaves the page running until its o
   answer('a');
   client.run(wish(2));
   onScreen.drawn();
-  expect(told).toEqual(['a']);
+  expect(reported).toEqual(['a']);
   answer('b');
-  expect(told).toEqual(['a']);
+  expect(reported).toEqual(['a']);
   onScreen.drawn();
-  expect(told).toEqual(['a', 'b', 'ready']);
+  expect(reported).toEqual(['a', 'b', 'ready']);
 });
 
 it('an answer that a newer wish has overtaken is drawn without a word', () => {
@@ -67,8 +67,8 @@ it('an answer that a newer wish has overtaken is drawn without a word', () => {
   client.run(wish(2));
   answer('a');
   onScreen.drawn();
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   answer('b');
   onScreen.drawn();
-  expect(told).toEqual(['b', 'ready']);
+  expect(reported).toEqual(['b', 'ready']);
 });

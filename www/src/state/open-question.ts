@@ -13,14 +13,14 @@ export class OpenQuestion<T> {
   readonly view = new Topic<T | null>(null);
   /** Why the newest run has no view. */
   readonly errors = new Topic<readonly Diagnostic[]>(NONE);
-  /** The answer hangs on these. */
+  /** The answer depends on these. */
   readonly #on: Watchable;
   #unsubscribe: (() => void) | null = null;
   #open = false;
   #asking = false;
   #stale = true;
 
-  /** The question's answer hangs on `also` beside the run. */
+  /** The question's answer depends on `also` beside the run. */
   constructor(private readonly app: Asking, private readonly question: () => Promise<T>, ...also: Watchable[]) {
     this.#on = both(partsOf(app.session, ({ answer }) => answer?.summary), ...also);
   }

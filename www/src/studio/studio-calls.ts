@@ -1,7 +1,7 @@
 // What the page asks of the studio's worker. Every call gets exactly one reply; `open` reports its progress.
 import type { Picture } from './picture.js';
 import type { Inputs } from '../simulation/inputs.js';
-import type { ReadResult, ChartData, FitReply, FittedProfile, LengthsFile, MeasuredRun, OwnModel, Peeked, ProfileFiles, RecognisedFile, ScenarioPatch, Shaped, SourceInfo, StepKinds, SweepPlan, SweepResults, SweepSpec, TraceColumns, TurnKnown, TurnSpec, TurnStep } from '../simulation/types.js';
+import type { ReadResult, ChartData, FitReply, FittedProfile, LengthsFile, MeasuredRun, OwnModel, Peeked, ProfileFiles, RecognisedFile, ScenarioPatch, Shaped, SourceInfo, StepKinds, SweepPlan, SweepResults, SweepSpec, TraceColumns, CrossoverKnown, CrossoverSpec, CrossoverStep } from '../simulation/types.js';
 import type { Reading } from '../state/traffic.js';
 import type { Reply } from '../simulation/worker-link.js';
 
@@ -44,7 +44,7 @@ export interface StudioCalls {
   /** The measured run of a result file, for a thread of the pool: the run of that place in it, from 1 on, or the first for 0. */
   result: { args: { files: readonly File[]; benchmark: number }; reply: ReadResult };
   /** The next step of a search for where the better of two settings changes, a new one with a `spec`; `more` is known since the last step. */
-  turn_step: { args: { spec: TurnSpec | null; more: readonly TurnKnown[] }; reply: TurnStep };
+  crossover_step: { args: { spec: CrossoverSpec | null; more: readonly CrossoverKnown[] }; reply: CrossoverStep };
   sweep_inputs: { args: Inputs; reply: null };
   sweep_plan: { args: { spec: SweepSpec }; reply: SweepPlan };
   /** The settings of a run, its seed among them. */

@@ -1,5 +1,5 @@
 // The studio's thread: one module of its own, fetched when the first question comes. Questions are answered in order.
-import init, { body_forms, chart_svg, curve_file, fit_profile, model_config, read_result, recognise_file, scenario_file, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, TurnSearch, writable_formats } from '../../pkg/studio.js';
+import init, { body_forms, chart_svg, curve_file, fit_profile, model_config, read_result, recognise_file, scenario_file, Studio, step_kinds, sweep_csv, sweep_results, Sweeps, CrossoverSearch, writable_formats } from '../../pkg/studio.js';
 import address from '../../pkg/studio_bg.wasm?url';
 import { startedOnce } from '../simulation/fetched.js';
 import { buffersOf } from '../simulation/protocol.js';
@@ -25,7 +25,7 @@ const studioReady = startedOnce(async () => {
   return new Studio();
 });
 
-async function feed(studio: Studio, file: File, told: (part: number) => void): Promise<void> {
+async function feed(studio: Studio, file: File, reported: (part: number) => void): Promise<void> {
   studio.reserve(file.name, file.size);
   const reader = file.stream().getReader();
   let got = 0;
@@ -34,22 +34,22 @@ async function feed(studio: Studio, file: File, told: (part: number) => void): P
     if (done) break;
     studio.feed(value);
     got += value.byteLength;
-    told((READING_PART * got) / Math.max(file.size, 1));
+    reported((READING_PART * got) / Math.max(file.size, 1));
   }
 }
 
-async function open(studio: Studio, { file, add, mapping, leaveOut, anyOutput }: StudioCalls['open']['args'], told: (part: number) => void): Promise<StudioCalls['open']['reply']> {
-  await feed(studio, file, told);
-  return studio.open(file.name, add, mapping, leaveOut, anyOutput, (part: number) => { told(READING_PART + (1 - READING_PART) * part); });
+async function open(studio: Studio, { file, add, mapping, leaveOut, anyOutput }: StudioCalls['open']['args'], reported: (part: number) => void): Promise<StudioCalls['open']['reply']> {
+  await feed(studio, file, reported);
+  return studio.open(file.name, add, mapping, leaveOut, anyOutput, (part: number) => { reported(READING_PART + (1 - READING_PART) * part); });
 }
 
-async function lengths(studio: Studio, { file, scenario }: StudioCalls['lengths']['args'], told: (part: number) => void): Promise<StudioCalls['lengths']['reply']> {
-  await feed(studio, file, told);
+async function lengths(studio: Studio, { file, scenario }: StudioCalls['lengths']['args'], reported: (part: number) => void): Promise<StudioCalls['lengths']['reply']> {
+  await feed(studio, file, reported);
   return studio.lengths(file.name, scenario);
 }
 
-async function peek(studio: Studio, { file }: StudioCalls['peek']['args'], told: (part: number) => void): Promise<StudioCalls['peek']['reply']> {
-  await feed(studio, file, told);
+async function peek(studio: Studio, { file }: StudioCalls['peek']['args'], reported: (part: number) => void): Promise<StudioCalls['peek']['reply']> {
+  await feed(studio, file, reported);
   return studio.peek(file.name);
 }
 
@@ -74,13 +74,13 @@ async function result({ files, benchmark }: StudioCalls['result']['args']): Prom
 let sweeps: Sweeps | null = null;
 
 /** The search under way for where the better of two settings changes. */
-let search: TurnSearch | null = null;
+let search: CrossoverSearch | null = null;
 
-function turnStep({ spec, more }: StudioCalls['turn_step']['args']): StudioCalls['turn_step']['reply'] {
+function crossoverStep({ spec, more }: StudioCalls['crossover_step']['args']): StudioCalls['crossover_step']['reply'] {
   if (spec !== null) {
     search?.free();
     search = null;
-    search = new TurnSearch(spec);
+    search = new CrossoverSearch(spec);
   }
   if (search === null) throw new Error('a step of no search');
   return search.step([...more]);
@@ -94,11 +94,11 @@ function takeInputs({ trace, profile }: StudioCalls['sweep_inputs']['args']): vo
 }
 
 async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[CallName]['reply']> {
-  const told = (fraction: number): void => { post({ kind: 'progress', ticket: message.ticket, fraction }); };
+  const reported = (fraction: number): void => { post({ kind: 'progress', ticket: message.ticket, fraction }); };
   switch (message.call) {
-    case 'open': return open(studio, message.args, told);
-    case 'lengths': return lengths(studio, message.args, told);
-    case 'peek': return peek(studio, message.args, told);
+    case 'open': return open(studio, message.args, reported);
+    case 'lengths': return lengths(studio, message.args, reported);
+    case 'peek': return peek(studio, message.args, reported);
     case 'materialize_generated': return studio.materialize_generated(message.args.name, message.args.scenario);
     case 'use_twin': return studio.use_twin(message.args.name);
     case 'apply_pipeline': return studio.apply_pipeline(message.args.join, message.args.steps);
@@ -115,7 +115,7 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'model_config': return model_config(message.args.name, message.args.text, message.args.scenario);
     case 'formats': return writable_formats();
     case 'forms': return body_forms();
-    case 'turn_step': return turnStep(message.args);
+    case 'crossover_step': return crossoverStep(message.args);
     case 'recognise': return recognise_file(message.args.file.name, new Uint8Array(await message.args.file.slice(0, HEAD_BYTES).arrayBuffer()), message.args.scenario);
     case 'curve': return { scenario: curve_file(message.args.file.name, await bytesOf(message.args.file, MOST_SCENARIO_BYTES), message.args.scenario) };
     case 'scenario': return { scenario: scenario_file(message.args.file.name, await bytesOf(message.args.file, MOST_SCENARIO_BYTES)) };

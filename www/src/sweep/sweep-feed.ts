@@ -6,7 +6,7 @@ import { valueOf } from '../compare/metric-words.js';
 import { sweep as words } from '../i18n/en/sweep.js';
 import type { ChartData, SweepPlan, SweepPoint, SweepResults, SweepView } from '../simulation/types.js';
 import type { Topic } from '../lib/topic.js';
-import { cellText, curveName, lawName, metricName, parameterName, settingsName } from './sweep-words.js';
+import { cellText, curveName, closedFormName, metricName, parameterName, settingsName } from './sweep-words.js';
 
 /** What is drawn of a sweep, chart by chart. */
 export interface Drawn {
@@ -82,7 +82,7 @@ function roleOf(app: App, view: SweepView | undefined, role: string): string {
   const say = app.text.say(words);
   if (view === undefined) return role;
   if (role === 'slo') return say('bound');
-  if (role === 'expected') return app.text.list(view.laws.map((law) => lawName(app, law)));
+  if (role === 'expected') return app.text.list(view.models.map((model) => closedFormName(app, model)));
   const shade = view.shades.find((one) => one.role === role);
   if (shade !== undefined) return say('range', { low: valueOf(app.text, view.metric, shade.low), high: valueOf(app.text, view.metric, shade.high) });
   const point = view.curves.find((curve) => curve.role === role)?.point ?? {};
@@ -97,7 +97,7 @@ function pointOf(app: App, { plan, points }: Drawn, view: SweepView | undefined,
   const is = (curve: SweepView['curves'][number]): boolean => Object.entries(curve.point).every(([path, value]) => String(point.point[path]) === String(value));
   const role = view.curves.find(is)?.role ?? view.shades.find(({ high }) => mean <= high)?.role ?? '';
   const rows = [{ role, label: metricName(app, view.metric), value: cell === undefined ? '' : cellText(app, view.metric, cell) }];
-  const told = point.expected?.[view.metric];
-  if (told !== undefined) rows.push({ role: 'expected', label: lawName(app, told.law), value: valueOf(app.text, view.metric, told.value) });
+  const reported = point.expected?.[view.metric];
+  if (reported !== undefined) rows.push({ role: 'expected', label: closedFormName(app, reported.model), value: valueOf(app.text, view.metric, reported.value) });
   return { at: settingsName(app, point.point), rows };
 }

@@ -15,7 +15,7 @@ import type { Watchable } from '../lib/topic.js';
 import { sweepForm } from './sweep-controls.js';
 import { numberOf } from './sweep-feed.js';
 import { SweepState } from './sweep-state.js';
-import { cellText, lawName, metricName, obstacleText, parameterName, parameterValue, settingsName } from './sweep-words.js';
+import { cellText, closedFormName, metricName, obstacleText, parameterName, parameterValue, settingsName } from './sweep-words.js';
 import './sweep-section.css';
 
 /** Rows of the table; files have all. */
@@ -51,7 +51,7 @@ export class SweepSection extends LightElement {
           state: now,
           share: done / Math.max(all, 1),
           label: say('progress', { done, all }),
-          told: all === 0 ? '' : [say('progress', { done, all }), ...(kept > 0 ? [say('kept', { n: kept })] : [])].join(app.text.t('list.sentences')),
+          reported: all === 0 ? '' : [say('progress', { done, all }), ...(kept > 0 ? [say('kept', { n: kept })] : [])].join(app.text.t('list.sentences')),
           stop: { words: say('stop'), run: () => { state.stop(); } },
           again: { words: say('again'), run: () => { void state.begin(); } },
           resumes: ['stopped', 'failed'],
@@ -87,7 +87,7 @@ export class SweepSection extends LightElement {
       <div class="chart-grid">${repeat([...state.drawn.value.charts.keys()], (name) => name, (name) => html`<chart-view .app=${app} .name=${name} .feed=${state.feed}></chart-view>`)}</div>
       ${this.#picked(plan)}
       ${this.#table(plan, results.points)}
-      ${this.#laws(plan)}
+      ${this.#closedForms(plan)}
       ${this.#files(plan)}`;
   }
 
@@ -133,24 +133,24 @@ export class SweepSection extends LightElement {
       </details>`;
   }
 
-  /** What laws of queueing theory say of the metrics, and what breaks them. */
-  #laws(plan: SweepPlan): TemplateResult {
+  /** What closed forms of queueing theory say of the metrics, and what breaks them. */
+  #closedForms(plan: SweepPlan): TemplateResult {
     const { app } = this;
     const say = app.text.say(words);
-    const told = plan.metrics.map((metric, place) => {
+    const reported = plan.metrics.map((metric, place) => {
       const expected = plan.expected[place] ?? null;
       const name = metricName(app, metric);
-      if (expected === null) return html`<li data-law="" data-metric-path=${metric}>${say('closed_forms.none', { name })}</li>`;
+      if (expected === null) return html`<li data-closed-form="" data-metric-path=${metric}>${say('closed_forms.none', { name })}</li>`;
       const { points, obstacles } = expected;
-      const laws = [...new Set(points.flatMap((point) => (point === null ? [] : [point.law])))];
+      const forms = [...new Set(points.flatMap((point) => (point === null ? [] : [point.model])))];
       const held = points.filter((point) => point !== null).length;
-      return html`<li data-law=${laws.join()} data-metric-path=${metric}>
-        ${held === 0 ? nothing : html`<p>${say('closed_forms.held', { name, laws: app.text.list(laws.map((law) => lawName(app, law))), n: held, all: points.length })}</p>`}
+      return html`<li data-closed-form=${forms.join()} data-metric-path=${metric}>
+        ${held === 0 ? nothing : html`<p>${say('closed_forms.held', { name, forms: app.text.list(forms.map((form) => closedFormName(app, form))), n: held, all: points.length })}</p>`}
         ${held === points.length ? nothing : html`<p>${say('closed_forms.broken', { name, n: points.length - held, all: points.length })}</p>
           <ul>${obstacles.map((obstacle) => html`<li data-obstacle=${obstacle.path}>${obstacleText(app, obstacle)}</li>`)}</ul>`}</li>`;
     });
-    return html`<details class="fold" data-fold="sweep-laws"><summary><h3>${say('closed_forms')}</h3></summary>
-      <p class="sweep-note">${say('closed_forms.about')}</p><ul>${told}</ul></details>`;
+    return html`<details class="fold" data-fold="sweep-closed-forms"><summary><h3>${say('closed_forms')}</h3></summary>
+      <p class="sweep-note">${say('closed_forms.about')}</p><ul>${reported}</ul></details>`;
   }
 
   async #copy(command: string): Promise<void> {

@@ -60,7 +60,7 @@ export class SweepState {
   /** Why points make no run, by number; of lines that were kept from before nothing is known but that they have none. */
   readonly #refusals = new Map<number, readonly Diagnostic[]>();
   #given = new Set<Given<unknown>>();
-  #turn = 0;
+  #generation = 0;
   #telling: ReturnType<typeof setTimeout> | undefined;
 
   constructor(readonly app: App) {
@@ -85,7 +85,7 @@ export class SweepState {
   stop(): void {
     this.#letGo();
     this.answer.update({ state: 'stopped' });
-    void this.#tell(this.#turn);
+    void this.#tell(this.#generation);
   }
 
   /** Picks a point, whose run can be opened. */
@@ -117,7 +117,7 @@ export class SweepState {
   /** Simulates what is missing of the sweep; nothing where there is none, or its file is not there. */
   async begin(): Promise<void> {
     this.#letGo();
-    const turn = this.#turn;
+    const generation = this.#generation;
     const { value: sweep } = this.app.sweep;
     this.#spec = null;
     if (sweep === null || this.app.traceFile.missing.value !== null) {
@@ -128,46 +128,46 @@ export class SweepState {
     const spec: SweepSpec = { scenario, over: sweep.over, metrics: sweep.metrics, seeds: sweep.seeds };
     this.answer.update({ state: 'running', done: 0, kept: 0, all: 0, picked: null, errors: [] });
     try {
-      await this.#sweep(turn, spec, await inputsOf(this.app));
+      await this.#sweep(generation, spec, await inputsOf(this.app));
     } catch (thrown) {
-      if (thrown instanceof Cancelled || turn !== this.#turn) return;
+      if (thrown instanceof Cancelled || generation !== this.#generation) return;
       if (!(thrown instanceof Refusal)) throw thrown;
       this.#letGo();
       this.answer.update({ state: 'failed', errors: thrown.errors });
     }
   }
 
-  async #sweep(turn: number, spec: SweepSpec, inputs: Inputs): Promise<void> {
+  async #sweep(generation: number, spec: SweepSpec, inputs: Inputs): Promise<void> {
     if (this.#inputs !== inputs) await this.#desk.call('sweep_inputs', inputs);
     this.#inputs = inputs;
     const plan = await this.#desk.call('sweep_plan', { spec });
     const store = await SweepStore.open();
     const lines = await store?.lines(plan.sweep).catch(() => null) ?? null;
-    if (turn !== this.#turn) return;
+    if (generation !== this.#generation) return;
     const isSame = this.answer.value.plan?.sweep === plan.sweep;
     if (!isSame) this.#refusals.clear();
     const former = isSame ? this.#lines : [];
     this.#spec = spec;
     this.#lines = new Map([...former, ...(lines ?? [])]);
     this.#show({ ...this.answer.value, plan, done: this.#lines.size, kept: this.#lines.size, all: plan.runs, keeps: lines !== null }, null);
-    if (this.#lines.size > 0) await this.#tell(turn);
+    if (this.#lines.size > 0) await this.#tell(generation);
     const left = inTurns(plan).filter((index) => !this.#lines.has(index));
     const next = async (): Promise<void> => {
-      for (let index = left.shift(); index !== undefined && turn === this.#turn; index = left.shift()) {
+      for (let index = left.shift(); index !== undefined && generation === this.#generation; index = left.shift()) {
         const line = await this.#line(spec, index, inputs);
         // A run that was stopped too late to be given up is kept as well.
-        await store?.add(plan.sweep, index, line).catch(() => { if (turn === this.#turn) this.answer.update({ keeps: false }); });
-        if (turn !== this.#turn) return;
+        await store?.add(plan.sweep, index, line).catch(() => { if (generation === this.#generation) this.answer.update({ keeps: false }); });
+        if (generation !== this.#generation) return;
         this.#lines.set(index, line);
         this.answer.update({ done: this.#lines.size });
-        this.#telling ??= setTimeout(() => { void this.#tell(turn).finally(() => { this.#telling = undefined; }); }, TELL_EVERY_MS);
+        this.#telling ??= setTimeout(() => { void this.#tell(generation).finally(() => { this.#telling = undefined; }); }, TELL_EVERY_MS);
       }
     };
     await Promise.all(Array.from({ length: IN_HAND }, next));
-    if (turn !== this.#turn) return;
+    if (generation !== this.#generation) return;
     clearTimeout(this.#telling);
-    await this.#tell(turn);
-    if (turn === this.#turn) this.answer.update({ state: 'ready' });
+    await this.#tell(generation);
+    if (generation === this.#generation) this.answer.update({ state: 'ready' });
   }
 
   /** Simulates a run. One whose settings make none has a line, too. */
@@ -188,7 +188,7 @@ export class SweepState {
   }
 
   #letGo(): void {
-    this.#turn += 1;
+    this.#generation += 1;
     clearTimeout(this.#telling);
     this.#telling = undefined;
     for (const given of this.#given) given.cancel();
@@ -196,12 +196,12 @@ export class SweepState {
   }
 
   /** Publishes the result of the runs so far. */
-  async #tell(turn: number): Promise<void> {
+  async #tell(generation: number): Promise<void> {
     const { plan } = this.answer.value;
     const { value: sweep } = this.app.sweep;
     if (plan === null || sweep === null) return;
     const results = await this.#desk.call('sweep_results', { plan, lines: textOf(this.#lines.values()), asMap: isMap(sweep) });
-    if (turn === this.#turn) this.#show(this.answer.value, results);
+    if (generation === this.#generation) this.#show(this.answer.value, results);
   }
 
   #show(answer: SweepAnswer, results: SweepResults | null): void {

@@ -39,12 +39,12 @@ export function curveName(app: App, point: Readonly<Record<string, ParameterValu
   return named ? parameterValue(app, only[0], only[1]) : settingsName(app, point);
 }
 
-/** A law's name: some have none in the notation of Kendall. */
-export function lawName({ text }: App, law: string): string {
-  return text.find(sweep, `law.${law}`) ?? law;
+/** A closed form's name: some have none in the notation of Kendall. */
+export function closedFormName({ text }: App, model: string): string {
+  return text.find(sweep, `closed_form.${model}`) ?? model;
 }
 
-/** A setting that breaks a law, and what the law needs of it. */
+/** A setting that breaks the conditions of a closed form, and what the closed form needs of it. */
 export function obstacleText(app: App, { path, value, kind, wanted }: SweepExpected['obstacles'][number]): string {
   const needed = wanted.map((one) => parameterValue(app, path, one)).join(' / ');
   const values = { name: parameterName(app, path), value: parameterValue(app, path, value), needed };

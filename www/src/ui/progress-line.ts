@@ -9,7 +9,7 @@ interface ProgressLine {
   share: number;
   label: string;
   /** The text beside the bar; nothing where it is empty. */
-  told: string;
+  reported: string;
   stop: Act;
   again: Act;
   /** The states from which the task can go on. */
@@ -17,12 +17,12 @@ interface ProgressLine {
   more?: TemplateResult | typeof nothing;
 }
 
-export function progressLine({ state, share, label, told, stop, again, resumes = ['stopped'], more = nothing }: ProgressLine): TemplateResult {
+export function progressLine({ state, share, label, reported, stop, again, resumes = ['stopped'], more = nothing }: ProgressLine): TemplateResult {
   const button = (action: string, { words, run }: Act): TemplateResult => html`<button type="button" data-action=${action} @click=${run}>${words}</button>`;
   return html`
     <div class="search-state">
       <progress max="1" .value=${share} ?hidden=${state !== 'running'} aria-label=${label}></progress>
-      <span ?hidden=${told === ''}>${told}</span>
+      <span ?hidden=${reported === ''}>${reported}</span>
       ${state === 'running' ? button('stop', stop) : nothing}
       ${resumes.includes(state) ? button('again', again) : nothing}
       ${more}

@@ -60,7 +60,7 @@ export class DeploymentsState {
     this.#draw();
   }
 
-  /** To the deployment that lies so many further; the first or the last where none is picked. */
+  /** To the deployment that lies this many further; the first or the last where none is picked. */
   leaf(by: number): void {
     const { answered, picked } = this.shown.value;
     const place = picked === null ? (by > 0 ? -1 : answered.length) : answered.indexOf(picked);

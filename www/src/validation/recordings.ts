@@ -9,7 +9,7 @@ export interface Measured {
 
 export interface Run {
   scheduler: string; workload: string; requests: number; gpu: string; pool_tokens: number;
-  settles: boolean; beyond: { batch: number; law: number } | null; within: boolean;
+  settles: boolean; beyond: { batch: number; covered: number } | null; within: boolean;
   /** Pairs of clients in the recorded order, and all pairs whose recorded means lie apart. */
   ordered: [number, number];
   gap_bound: number | null; fcfs_gap: number; digest: string; link: string | null;

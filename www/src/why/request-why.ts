@@ -19,8 +19,8 @@ const LEAST_SHARE = 0.005;
 const MARGIN = 0.25;
 
 export class RequestWhyView extends LightElement {
-  static override properties = { ...LightElement.properties, told: { state: true }, errors: { state: true } };
-  declare told: RequestWhy | null;
+  static override properties = { ...LightElement.properties, reported: { state: true }, errors: { state: true } };
+  declare reported: RequestWhy | null;
   /** Why the request that is shown has no explanation. */
   declare errors: readonly Diagnostic[] | undefined;
   #asked: unknown = null;
@@ -36,17 +36,17 @@ export class RequestWhyView extends LightElement {
       this.#asked = selected;
       void this.#ask(selected.id);
     }
-    const told = this.told?.id === selected.id ? this.told : null;
+    const reported = this.reported?.id === selected.id ? this.reported : null;
     if (this.errors !== undefined) return tryAgain(this.app, this.errors, () => { void this.#ask(selected.id); });
-    return told === null ? html`<p class="hint">${this.app.text.say(why)('computing')}</p>` : this.#card(told);
+    return reported === null ? html`<p class="hint">${this.app.text.say(why)('computing')}</p>` : this.#card(reported);
   }
 
   async #ask(id: number): Promise<void> {
     const asked = this.#asked;
     this.errors = undefined;
     try {
-      const told = await this.app.ask({ kind: 'call', call: 'why_request', values: [id] }) as RequestWhy;
-      if (this.#asked === asked) this.told = told;
+      const reported = await this.app.ask({ kind: 'call', call: 'why_request', values: [id] }) as RequestWhy;
+      if (this.#asked === asked) this.reported = reported;
     } catch (thrown) {
       if (!(thrown instanceof Refusal)) throw thrown;
       if (this.#asked === asked) this.errors = thrown.errors;

@@ -1,4 +1,4 @@
-// Fit and compare: the laws found, the twins of every model and how far each is from the source.
+// Fit and compare: the distributions found, the twins of every model and how far each is from the source.
 import { html, nothing, type TemplateResult } from 'lit';
 import { definition } from '../ui/definition.js';
 import { LightElement } from '../app/element.js';
@@ -54,18 +54,18 @@ export class FitSection extends LightElement {
     const { app } = this;
     const { format } = app.text;
     const number = (value: number | null): string => format.of('number', value);
-    const { laws } = fit;
+    const { distributions } = fit;
     const facts: [string, string][] = [
-      [say('fit.fitted.rate'), number(laws.rate_rps)], [say('fit.fitted.cv'), number(laws.cv)], [say('fit.law.cv_minutes'), number(laws.cv_within_minutes)],
-      [say('fit.fitted.gamma'), number(laws.gamma_shape)], [say('fit.fitted.weibull'), number(laws.weibull_shape)],
-      [say('fit.fitted.dispersion'), laws.dispersion.map(number).join(' / ')],
-      [say('fit.fitted.input'), lengthText(say, app.text.option.bind(app.text), number, laws.input)], [say('fit.fitted.output'), lengthText(say, app.text.option.bind(app.text), number, laws.output)],
-      [say('fit.fitted.correlation'), number(laws.length_correlation)],
-      ...(laws.users === null ? [] : [[say('fit.fitted.users'), `${app.text.option(laws.users.law)}${laws.users.parameter === null ? '' : ` ${number(laws.users.parameter)}`} (${number(laws.users.divergence_nats)} nats)`] as [string, string]]),
+      [say('fit.fitted.rate'), number(distributions.rate_rps)], [say('fit.fitted.cv'), number(distributions.cv)], [say('fit.fitted.cv_minutes'), number(distributions.cv_within_minutes)],
+      [say('fit.fitted.gamma'), number(distributions.gamma_shape)], [say('fit.fitted.weibull'), number(distributions.weibull_shape)],
+      [say('fit.fitted.dispersion'), distributions.dispersion.map(number).join(' / ')],
+      [say('fit.fitted.input'), lengthText(say, app.text.option.bind(app.text), number, distributions.input)], [say('fit.fitted.output'), lengthText(say, app.text.option.bind(app.text), number, distributions.output)],
+      [say('fit.fitted.correlation'), number(distributions.length_correlation)],
+      ...(distributions.users === null ? [] : [[say('fit.fitted.users'), `${app.text.option(distributions.users.distribution)}${distributions.users.parameter === null ? '' : ` ${number(distributions.users.parameter)}`} (${number(distributions.users.divergence_nats)} nats)`] as [string, string]]),
     ];
     return html`
       <ul class="warnings">${fit.findings.map((fact) => html`<li>${noticeWords(app, fact)}</li>`)}</ul>
-      <dl class="laws">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
+      <dl class="fitted">${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>
       <div class="who-scroll" tabindex="0" role="region" aria-labelledby="fit-caption">
         <table class="fit"><caption id="fit-caption">${say('fit.distance')}; ${say('fit.dispersion')}</caption>
           <thead><tr><th scope="col">${say('fit.model')}</th>
@@ -89,8 +89,8 @@ export class FitSection extends LightElement {
   }
 }
 
-function lengthText(say: Say<typeof workload>, option: (name: string) => string, number: (value: number | null) => string, law: { law: string; distance: number | null } | null): string {
-  return law === null ? '–' : say('fit.fitted.length', { law: option(law.law), distance: number(law.distance) });
+function lengthText(say: Say<typeof workload>, option: (name: string) => string, number: (value: number | null) => string, fitted: { distribution: string; distance: number | null } | null): string {
+  return fitted === null ? '–' : say('fit.fitted.length', { distribution: option(fitted.distribution), distance: number(fitted.distance) });
 }
 
 customElements.define('fit-section', FitSection);

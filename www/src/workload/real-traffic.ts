@@ -8,7 +8,7 @@ export interface RealTraffic {
   source: string;
   licence: string;
   requests: number;
-  /** Kolmogorov distances to the trace, and dispersion over the trace's in windows of so many seconds. */
+  /** Kolmogorov distances to the trace, and dispersion over the trace's in windows of this many seconds. */
   distances: { gaps: number; input_tokens: number; output_tokens: number; dispersion: Record<'1' | '10' | '60', number> };
   scenario: unknown;
 }

@@ -31,12 +31,12 @@ export class StepsSection extends LightElement {
     const { pipe, notes, refusal, sources } = app.traceFile;
     const several = sources.value.length > 1;
     const { steps } = pipe.value;
-    const told = several ? notes.value.slice(1) : notes.value;
+    const reported = several ? notes.value.slice(1) : notes.value;
     const homeless = refusal.value;
     return html`
       <p class="about" ?hidden=${sources.value.length > 0}>${say('steps.needs_file')}</p>
       ${several ? this.#join(kinds, say, notes.value[0]) : nothing}
-      <ol class="steps">${repeat(steps, (_, place) => place, (text, place) => this.#step(kinds, say, text, place, told[place]))}</ol>
+      <ol class="steps">${repeat(steps, (_, place) => place, (text, place) => this.#step(kinds, say, text, place, reported[place]))}</ol>
       <p class="about" ?hidden=${steps.length > 0 || sources.value.length === 0}>${say('steps.none')}</p>
       <p class="control-error" role="alert" ?hidden=${homeless === null || /^(join|steps\.)/.test(homeless.path)}>${homeless === null ? nothing : refusalWords(app, homeless)}</p>
       <select class="add-step" aria-label=${say('steps.add')} @change=${this.#added}>

@@ -91,7 +91,7 @@ export class WorkloadState {
     this.app.scheduler.invalidateAll();
   }
 
-  /** Fits laws to the traffic as it is and draws twins of it. */
+  /** Fits distributions to the traffic as it is and draws twins of it. */
   async drawTwin(model: string, seed: number): Promise<void> {
     this.fitting.set(true);
     try {

@@ -23,7 +23,7 @@ for (const scheduler of SCHEDULERS) {
     return performance.now() - from;
   };
   const place = (i) => (i * 7919 * 104_729) % count;
-  const told = (name, times) => {
+  const printed = (name, times) => {
     times.sort((one, other) => one - other);
     console.log(`  ${name}: median ${times[times.length >> 1].toFixed(2)} ms, longest ${times.at(-1).toFixed(2)} ms`);
   };
@@ -34,8 +34,8 @@ for (const scheduler of SCHEDULERS) {
     back.push(timed('by', -1));
     forward.push(timed('by', 1));
   }
-  told('to any place', any);
-  told('one step back', back);
-  told('one step on', forward);
+  printed('to any place', any);
+  printed('one step back', back);
+  printed('one step on', forward);
   stepper.free();
 }

@@ -5,12 +5,12 @@ import { control, drawn, expect, link, ONLY_WHOLE, open, openGroups, setNumber, 
 import { PROGRAM, terminal } from './terminal.js';
 
 interface Row { a: number; b: number; difference: number; low: number; high: number }
-interface FoundTurn { value: number; low: number; high: number; below: string; above: string }
-interface Told { metrics: Record<string, Row>; first_difference: { time_s: number; a: { request: number } }; turn: { turns: FoundTurn[] } }
+interface FoundCrossover { value: number; low: number; high: number; below: string; above: string }
+interface Told { metrics: Record<string, Row>; first_difference: { time_s: number; a: { request: number } }; crossover: { crossovers: FoundCrossover[] } }
 
 const ORDER = 'scheduler.order';
 
-function told(...options: string[]): Told {
+function printed(...options: string[]): Told {
   return JSON.parse(execFileSync(PROGRAM, ['compare', ...options, '--json'], { encoding: 'utf8', maxBuffer: 1 << 26 })) as Told;
 }
 
@@ -44,7 +44,7 @@ test('each of a few users is a row of the comparison, with the terminal’s numb
   await control(page, 'gateway.order').locator('select').selectOption('vtc');
   await expect(page.locator('[data-compare]')).toHaveAttribute('data-compare', 'running');
   await compared(page, 10);
-  const expected = told(`#${setting}`, '--set-b', 'gateway.order=vtc', '--seeds', '10');
+  const expected = printed(`#${setting}`, '--set-b', 'gateway.order=vtc', '--seeds', '10');
   for (const user of ['0', '1', '2', '3']) {
     const path = `per_user.${user}.ttft_mean_s`;
     const { a, b, difference, low, high } = expected.metrics[path] ?? {} as Row;
@@ -64,7 +64,7 @@ test('a comparison has the terminal’s numbers, and a link has them again', asy
   await control(page, ORDER).locator('select').selectOption('lifo');
   await expect(page.locator('[data-compare]')).toHaveAttribute('data-compare', 'running');
   await compared(page, 10);
-  const expected = told('--set', 'workload.rate_rps=1.9', '--set-b', `${ORDER}=lifo`, '--seeds', '10');
+  const expected = printed('--set', 'workload.rate_rps=1.9', '--set-b', `${ORDER}=lifo`, '--seeds', '10');
   const paths = ['ttft_s.mean', 'ttft_s.p99', 'e2e_s.mean', 'throughput_rps', 'gpu.busy'];
   for (const path of paths) {
     const { a, b, difference, low, high } = expected.metrics[path] ?? {} as Row;
@@ -128,29 +128,29 @@ test('where the better of A and B changes is the terminal’s, and a link has it
   await setNumber(page, 'workload.rate_rps', 1.9);
   await pin(page);
   await control(page, ORDER).locator('select').selectOption('lifo');
-  const turn = page.locator('turn-section');
-  await page.locator('[data-fold=turn] > summary').click();
-  await turn.locator('[name=from]').fill('nothing');
-  await turn.locator('[data-action=turn]').click();
-  await expect(turn.locator('.notice.error')).toHaveAttribute('data-code', /./);
-  await turn.locator('[name=from]').fill('0.3');
-  await turn.locator('[name=to]').fill('6');
-  await turn.locator('[data-action=turn]').click();
-  const found = async (): Promise<FoundTurn[]> => {
-    await expect(turn).toHaveAttribute('data-turn', 'ready', { timeout: 60_000 });
-    return JSON.parse(await turn.locator('[data-turns]').getAttribute('data-turns') ?? '') as FoundTurn[];
+  const crossover = page.locator('crossover-section');
+  await page.locator('[data-fold=crossover] > summary').click();
+  await crossover.locator('[name=from]').fill('nothing');
+  await crossover.locator('[data-action=crossover]').click();
+  await expect(crossover.locator('.notice.error')).toHaveAttribute('data-code', /./);
+  await crossover.locator('[name=from]').fill('0.3');
+  await crossover.locator('[name=to]').fill('6');
+  await crossover.locator('[data-action=crossover]').click();
+  const found = async (): Promise<FoundCrossover[]> => {
+    await expect(crossover).toHaveAttribute('data-crossover', 'ready', { timeout: 60_000 });
+    return JSON.parse(await crossover.locator('[data-crossovers]').getAttribute('data-crossovers') ?? '') as FoundCrossover[];
   };
   const options = ['--set', 'workload.rate_rps=1.9', '--set', 'workload.duration_s=120', '--set-b', `${ORDER}=lifo`, '--seeds', '10'];
-  const { turns } = told(...options, '--turn', 'workload.arrivals.cv=0.3:6:log', '--metric', 'ttft_s.p90').turn;
-  expect(turns.length).toBeGreaterThan(0);
-  expect(await found()).toEqual(turns);
-  await page.locator('[data-chart=turn]').scrollIntoViewIfNeeded();
-  await drawn(page, 'turn');
+  const { crossovers } = printed(...options, '--crossover', 'workload.arrivals.cv=0.3:6:log', '--metric', 'ttft_s.p90').crossover;
+  expect(crossovers.length).toBeGreaterThan(0);
+  expect(await found()).toEqual(crossovers);
+  await page.locator('[data-chart=crossover]').scrollIntoViewIfNeeded();
+  await drawn(page, 'crossover');
   const address = await link(page);
   await page.goto('about:blank');
   await page.goto(address);
-  expect(await found()).toEqual(turns);
-  expect(await violations(page, { within: 'turn-section' })).toEqual([]);
+  expect(await found()).toEqual(crossovers);
+  expect(await violations(page, { within: 'crossover-section' })).toEqual([]);
   await page.setViewportSize({ width: 360, height: 800 });
   await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
 });

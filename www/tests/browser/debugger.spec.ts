@@ -56,7 +56,7 @@ for (const hash of [RUN, SLORA]) {
     await act(section, 'next-kind');
     await step(section, 0);
     await same('--next', 'preemption');
-    await expect(section.locator('.step-told')).toHaveAttribute('data-verdict', 'preempted');
+    await expect(section.locator('.step-sentence')).toHaveAttribute('data-verdict', 'preempted');
   });
 }
 
@@ -80,7 +80,7 @@ test('keys go through the steps, a step that is not there is said, and a lane le
   const lane = section.locator('.gantt-lanes li').first();
   const request = await lane.getAttribute('data-request');
   await lane.locator('button').click();
-  await expect(section.locator('.step-told')).toContainText(`equest ${request ?? ''}`);
+  await expect(section.locator('.step-sentence')).toContainText(`equest ${request ?? ''}`);
   if (WHOLE) expect(await violations(page, { within: 'debugger-section' })).toEqual([]);
 });
 
@@ -88,7 +88,7 @@ test('a link reopens the debugger at its step, and the way back closes it', asyn
   await open(page, `${RUN}&step=128`);
   const section = page.locator('debugger-section');
   await expect(section).toHaveAttribute('data-step', '128');
-  await expect(section.locator('.step-told')).toBeInViewport();
+  await expect(section.locator('.step-sentence')).toBeInViewport();
   await expect(section.locator('.block-bar g[data-role=decode]').first()).toBeVisible();
   await act(section, 'forward');
   await expect(section).toHaveAttribute('data-step', '129');

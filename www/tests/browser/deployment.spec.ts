@@ -19,7 +19,7 @@ test('a deployment shows its memory and its times’ origin', async ({ page }) =
 });
 
 for (const width of [1440, 390]) {
-  test(`what cannot be built is told where there is no answer yet, at ${width} px`, async ({ page }) => {
+  test(`what cannot be built is printed where there is no answer yet, at ${width} px`, async ({ page }) => {
     await page.setViewportSize({ width, height: 900 });
     await open(page, '#v=1&n=0&D=30&sched=vllm_v1&cost=roofline&tp=3');
     await expect(page.locator('stale-bar .stale-why')).toContainText('Tensor parallel: Llama-2-7B has 32 heads, which 3 GPUs cannot share evenly.');

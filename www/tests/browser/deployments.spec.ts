@@ -31,17 +31,17 @@ test('the table of all rows is the summary that the terminal wrote', async ({ pa
   if (every === undefined || clean === undefined) throw new Error('no summary');
   await shown(page);
   await section(page).locator('[data-filter=backend]').selectOption('');
-  for (const [told, doubtful] of [[clean, false], [every, true]] as const) {
+  for (const [printed, doubtful] of [[clean, false], [every, true]] as const) {
     await section(page).locator('[data-filter=doubtful]').setChecked(doubtful);
     for (const both of [false, true]) {
       await section(page).locator('[data-filter=both]').setChecked(both);
-      const { ours, aiconfigurator } = both ? told.both : told;
+      const { ours, aiconfigurator } = both ? printed.both : printed;
       for (const measure of ['ttft', 'tpot'] as const) {
         await expectErrors(all(page), `own.${measure}`, ours[measure]);
         await expectErrors(all(page), `aiconfigurator.${measure}`, aiconfigurator[measure]);
       }
     }
-    await expect(section(page).locator('[data-not-answered]')).toHaveAttribute('data-not-answered', String(told.rows - told.answered));
+    await expect(section(page).locator('[data-not-answered]')).toHaveAttribute('data-not-answered', String(printed.rows - printed.answered));
   }
 });
 

@@ -58,12 +58,12 @@ const BAD = [
 
 test('a link that cannot be used in full is told, when the page is loaded and when it is open, and the page goes on', async ({ page }) => {
   await open(page, BAD[0][1]);
-  for (const [what, hash, told] of [BAD[0], ...BAD]) {
+  for (const [what, hash, printed] of [BAD[0], ...BAD]) {
     await test.step(what, async () => {
       if (page.url().endsWith(hash)) await settled(page);
       else await another(page, hash);
       await expect(page.locator('.notice.error')).toHaveCount(1);
-      await expect(page.locator('.notice.error')).toContainText(told);
+      await expect(page.locator('.notice.error')).toContainText(printed);
       await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
       await digest(page);
       await dismiss(page);
@@ -107,9 +107,9 @@ test('the command of vLLM is the terminal’s, and another scheduler is told to 
   await open(page, setting);
   await choose();
   await expect(page.locator('[data-notice^=vllm_serve_copied]')).toBeVisible();
-  const told = execFileSync(PROGRAM, ['vllm-serve', '--link', setting], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(told);
-  expect(told).toContain('--tensor-parallel-size 2');
+  const printed = execFileSync(PROGRAM, ['vllm-serve', '--link', setting], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(printed);
+  expect(printed).toContain('--tensor-parallel-size 2');
   // Measured kernels and profiles are tables of the simulation's thread, which the command does not need.
   for (const times of ['cost=kernels&gpu=h100_sxm&mdl=llama-3.1-8b&n=0', 'cost=profile&gpu=a100_80_sxm&mdl=llama-2-7b']) {
     await page.locator('[data-notice=vllm_serve_copied] button, [data-notice=vllm_serve_copied_with] button').first().click();

@@ -28,18 +28,18 @@ for (const { name, hash, scenario, suspects } of SETTINGS) {
     const file = info.outputPath('scenario.json');
     if (scenario !== null) writeFileSync(file, preset(scenario));
     const input = scenario === null ? ['--link', hash] : [file];
-    const told = JSON.parse(execFileSync(PROGRAM, ['simulate', ...input, '--json', '--capacity', '--why'], { encoding: 'utf8', maxBuffer: 1 << 28 })) as Told;
+    const printed = JSON.parse(execFileSync(PROGRAM, ['simulate', ...input, '--json', '--capacity', '--why'], { encoding: 'utf8', maxBuffer: 1 << 28 })) as Told;
     await open(page, hash);
     await expect(number(page, 'gpu.load')).toHaveAttribute('data-state', 'found', { timeout: FOUND_MS });
-    expect(Number(await number(page, 'gpu.load').getAttribute('data-value'))).toBe(told.gpu.load);
+    expect(Number(await number(page, 'gpu.load').getAttribute('data-value'))).toBe(printed.gpu.load);
     await expect(page.locator('[data-station=gpu]')).toContainText(/%\s*load/u);
     await expect(number(page, 'capacity.slo_rps')).toHaveAttribute('data-state', 'found', { timeout: FOUND_MS });
-    expect(Number(await number(page, 'capacity.slo_rps').getAttribute('data-value'))).toBe(told.capacity.slo_rps ?? 0);
+    expect(Number(await number(page, 'capacity.slo_rps').getAttribute('data-value'))).toBe(printed.capacity.slo_rps ?? 0);
     await expect(number(page, 'capacity.slo_rps')).toContainText('holds up to');
     const causes = page.locator('[data-code=cause]');
     expect(await causes.evaluateAll((all) => all.map((one) => one.getAttribute('data-suspect')))).toEqual(suspects);
-    expect(told.why.waiting.map(({ suspect }) => suspect)).toEqual(suspects);
-    for (const { suspect } of told.why.waiting) await expect(page.locator(`[data-code=cause][data-suspect=${suspect}]`)).toContainText('in place of');
+    expect(printed.why.waiting.map(({ suspect }) => suspect)).toEqual(suspects);
+    for (const { suspect } of printed.why.waiting) await expect(page.locator(`[data-code=cause][data-suspect=${suspect}]`)).toContainText('in place of');
   });
 }
 

@@ -25,7 +25,7 @@ async function ready(page: Page): Promise<void> {
   await expect(section(page)).toHaveAttribute('data-state', 'ready', { timeout: 60_000 });
 }
 
-function told(file: string, more: readonly string[] = []): Told {
+function printed(file: string, more: readonly string[] = []): Told {
   return JSON.parse(execFileSync(PROGRAM, ['overlay', join(DATA, file), '--json', ...more], { encoding: 'utf8', maxBuffer: 1 << 26, stdio: ['ignore', 'pipe', 'ignore'] })) as Told;
 }
 
@@ -45,7 +45,7 @@ test('a result file has the terminal’s numbers, with its settings, its charts 
   await open(page, '#v=4&tab=validation');
   await opened(page, [VLLM, 'llmservingsim/meta.json']);
   await ready(page);
-  await expectTold(page, told(VLLM));
+  await expectTold(page, printed(VLLM));
   for (const name of ['ttft_distribution', 'ttft_requests', 'e2e_requests', 'ttft_error_by_input']) await drawn(page, name, 50);
   expect(await violations(page, { within: 'measured-run-section' })).toEqual([]);
 
@@ -53,7 +53,7 @@ test('a result file has the terminal’s numbers, with its settings, its charts 
   await section(page).locator('[data-item=constant]').selectOption(constant);
   await section(page).locator('[data-action=fit]').click();
   await expect(section(page).locator('[data-fitted]')).toHaveCount(1, { timeout: 60_000 });
-  const { fit } = told(VLLM, ['--fit', constant]);
+  const { fit } = printed(VLLM, ['--fit', constant]);
   await expect(section(page).locator('[data-fitted]')).toHaveAttribute('data-after', String(fit?.constants[constant]?.after));
   await expect(section(page).locator('[data-fit-runs]')).toHaveAttribute('data-fit-runs', String(fit?.runs));
 });
@@ -71,11 +71,11 @@ test('the settings in the controls go before what the file tells, where that is 
   await section(page).locator('[data-missing]').selectOption('h100_sxm');
   await section(page).locator('[data-action=compare]').click();
   await expect(section(page).locator('[data-culprit]')).toHaveCount(1);
-  await expectTold(page, told(AIPERF[0] ?? '', ['--set', 'fleet.gpu=h100_sxm']));
+  await expectTold(page, printed(AIPERF[0] ?? '', ['--set', 'fleet.gpu=h100_sxm']));
   await section(page).locator('[data-item=of-controls]').check();
   await ready(page);
   const set = ['scheduler.kind=vllm_v1', 'cost.kind=roofline', 'fleet.gpu=h100_sxm', 'fleet.model=llama-3.1-8b'].flatMap((one) => ['--set', one]);
-  const own = told(AIPERF[0] ?? '', set);
+  const own = printed(AIPERF[0] ?? '', set);
   await expect(section(page).locator('tr[data-overlaid=ttft_s]')).toHaveAttribute('data-simulated', String(own.metrics['ttft_s']?.simulated));
 });
 

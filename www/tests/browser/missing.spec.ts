@@ -42,16 +42,16 @@ const KERNELS = '#v=2&sched=vllm_v1&n=0&D=60&cost=kernels&mdl=llama-3.1-8b&gpu=h
 const MODEL = /Llama-2-7B.*NVIDIA A100 80GB SXM4/;
 
 for (const language of ['en', 'zh']) {
-  test(`measured times that are out of reach are told, and come with the network (${language})`, language === 'zh' ? ONLY_WHOLE : {}, async ({ page, trouble }, info) => {
+  test(`measured times that are out of reach are printed, and come with the network (${language})`, language === 'zh' ? ONLY_WHOLE : {}, async ({ page, trouble }, info) => {
     const giveBack = await without(page, '**/profiles/*');
     for (const [width, dark] of [[1440, false], [390, true]] as const) {
       await page.setViewportSize({ width, height: 900 });
       await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
       await open(page, `${TIMED}&mdl=llama-2-7b&lang=${language}`);
       await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
-      const told = page.locator('stale-bar .stale-why');
-      await expect(told).toHaveAttribute('data-code', 'needs_table');
-      await expect(told).toContainText(MODEL);
+      const printed = page.locator('stale-bar .stale-why');
+      await expect(printed).toHaveAttribute('data-code', 'needs_table');
+      await expect(printed).toContainText(MODEL);
       await page.screenshot({ path: info.outputPath(`no-times-${language}-${String(width)}-${dark ? 'dark' : 'light'}.png`) });
     }
     await page.setViewportSize({ width: 1440, height: 900 });

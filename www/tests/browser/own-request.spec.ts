@@ -10,11 +10,11 @@ test('a request that the reader sends joins the run, and its card opens', async 
   await form.locator('input[name=input_tokens]').fill('2000');
   await form.locator('input[name=time_s]').fill('60');
   await form.locator('[data-action=send]').click();
-  const told = form.locator('[data-own]');
-  await expect(told).toBeVisible();
+  const printed = form.locator('[data-own]');
+  await expect(printed).toBeVisible();
   const sent = await digest(page);
   expect(sent).not.toBe(without);
-  await expect(page.locator('request-card h3')).toContainText(await told.getAttribute('data-own') ?? 'none');
+  await expect(page.locator('request-card h3')).toContainText(await printed.getAttribute('data-own') ?? 'none');
   await expect(page.locator('request-card')).toContainText('2,000');
   // The picture stands at its arrival where nothing may move.
   await form.locator('[data-action=follow]').click();
@@ -22,7 +22,7 @@ test('a request that the reader sends joins the run, and its card opens', async 
   const hash = await link(page);
   expect(hash).toContain('xi=2000');
   const run = terminal();
-  if (run !== null) expect(run('simulate', '--link', page.url(), '--json')).toMatchObject({ digest: sent, extra_request: Number(await told.getAttribute('data-own')) });
+  if (run !== null) expect(run('simulate', '--link', page.url(), '--json')).toMatchObject({ digest: sent, extra_request: Number(await printed.getAttribute('data-own')) });
   await another(page, hash);
   await expect(page.locator('own-request [data-own]')).toBeVisible();
   expect(await digest(page)).toBe(sent);

@@ -37,18 +37,18 @@ test('numbers are the terminal’s', async ({ page }) => {
   test.skip(terminal() === null, 'the terminal is not built');
   test.setTimeout(120_000);
   // Its first three tables; the searches and the closed forms behind them take a minute.
-  const told = await printedUntil(['validate', '--quick'], [THROUGHPUT, PREDICTED, LIFO]);
+  const printed = await printedUntil(['validate', '--quick'], [THROUGHPUT, PREDICTED, LIFO]);
   await checked(page);
   const cell = (measure: string): ReturnType<Page['locator']> => page.locator(`[data-point="n 20 fcfs"] td[data-measure=${measure}]`);
-  const [throughput = '', attainment = ''] = THROUGHPUT.exec(told)?.slice(1) ?? [];
+  const [throughput = '', attainment = ''] = THROUGHPUT.exec(printed)?.slice(1) ?? [];
   for (const [measure, pair] of [['throughput', throughput], ['attainment', attainment]] as const) {
     const [ours, theirs] = pair.split('/');
     expect(Number(await cell(measure).getAttribute('data-ours')).toFixed(3)).toBe(ours);
     expect(Number(await cell(measure).getAttribute('data-theirs')).toFixed(3)).toBe(theirs);
   }
-  const predicted = PREDICTED.exec(told)?.[1];
+  const predicted = PREDICTED.exec(printed)?.[1];
   expect(Number(await cell('throughput').getAttribute('data-one-run')).toFixed(3)).toBe(predicted);
-  const lifo = LIFO.exec(told)?.[1];
+  const lifo = LIFO.exec(printed)?.[1];
   const shown = page.locator('[data-point="policies 4 lifo"] td[data-measure=attainment]');
   expect(Number(await shown.getAttribute('data-ours')).toFixed(3)).toBe(lifo);
 });

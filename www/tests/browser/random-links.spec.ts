@@ -70,8 +70,8 @@ async function flaws(page: Page): Promise<string[]> {
 
 /** What the page says of a run without a result. */
 async function reason(page: Page): Promise<string> {
-  const told = page.locator('stale-bar .stale-why');
-  return `${await told.getAttribute('data-code') ?? ''} ${(await told.textContent() ?? '').trim()}`.trim();
+  const printed = page.locator('stale-bar .stale-why');
+  return `${await printed.getAttribute('data-code') ?? ''} ${(await printed.textContent() ?? '').trim()}`.trim();
 }
 
 test(`${String(LINKS)} links drawn at random are shown with finite charts, or refused with a reason`, async ({ page }) => {

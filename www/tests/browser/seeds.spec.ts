@@ -41,17 +41,17 @@ test('after the answer every headline number gets its range, and it is the termi
   await reach(page, 'done');
   await expect(page.locator('.seeds')).toContainText(/lowest to highest of [2-8] seeds/u);
   const count = Number(/of (\d+) seeds/u.exec(await page.locator('.seeds').textContent() ?? '')?.[1]);
-  const told = JSON.parse(execFileSync(PROGRAM, ['simulate', '--set', 'workload.rate_rps=1.5', '--seeds', String(count), '--json'], { encoding: 'utf8' })) as { digest: string; ranges: Record<string, { low: number; high: number }> };
-  expect(told.digest).toBe(digest);
-  expect(Object.keys(told.ranges).sort()).toEqual([...NUMBERS].sort());
+  const printed = JSON.parse(execFileSync(PROGRAM, ['simulate', '--set', 'workload.rate_rps=1.5', '--seeds', String(count), '--json'], { encoding: 'utf8' })) as { digest: string; ranges: Record<string, { low: number; high: number }> };
+  expect(printed.digest).toBe(digest);
+  expect(Object.keys(printed.ranges).sort()).toEqual([...NUMBERS].sort());
   for (const name of NUMBERS) {
     const number = page.locator(`${HEADLINE} [data-metric="${name}"]`);
     const [low, high] = [Number(await number.getAttribute('data-low')), Number(await number.getAttribute('data-high'))];
-    expect([name, low, high]).toEqual([name, told.ranges[name]?.low, told.ranges[name]?.high]);
+    expect([name, low, high]).toEqual([name, printed.ranges[name]?.low, printed.ranges[name]?.high]);
     await expect(number.locator('.metric-range')).toHaveText(low === high ? /every seed/u : /\d.* to .*\d/u);
   }
   // What is shown is still the run of the settings.
-  await expect(page.locator('html')).toHaveAttribute('data-digest', told.digest);
+  await expect(page.locator('html')).toHaveAttribute('data-digest', printed.digest);
   await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
 });
 

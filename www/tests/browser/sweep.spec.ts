@@ -42,7 +42,7 @@ async function points(page: Page): Promise<Told['points']> {
 }
 
 /** What the terminal says to the same sweep, and the lines of its runs. */
-function told(setting: string, over: readonly string[], metrics: readonly string[], seeds: number): { results: Told; lines: string } {
+function printed(setting: string, over: readonly string[], metrics: readonly string[], seeds: number): { results: Told; lines: string } {
   const out = join(mkdtempSync(join(tmpdir(), 'servescope-')), 'sweep.jsonl');
   const options = ['sweep', '--link', `#${setting}`, ...over.flatMap((one) => ['--over', one]), '--metric', metrics.join(), '--seeds', String(seeds), '--json', '--out', out];
   const results = JSON.parse(execFileSync(PROGRAM, options, { encoding: 'utf8', maxBuffer: 1 << 26, stdio: ['ignore', 'pipe', 'ignore'] })) as Told;
@@ -71,7 +71,7 @@ test('a metric of one user is measured, and an index that no user has is told', 
   await index.blur();
   await section(page).locator('[data-action=sweep]').click();
   await swept(page);
-  const { results } = told('v=4&R=1.9&D=60&u=3', ['workload.rate_rps=1:2:2:log'], ['ttft_s.p99', 'per_user.1.ttft_mean_s'], 3);
+  const { results } = printed('v=4&R=1.9&D=60&u=3', ['workload.rate_rps=1:2:2:log'], ['ttft_s.p99', 'per_user.1.ttft_mean_s'], 3);
   expect(await points(page)).toEqual(results.points.map(({ point, metrics }) => ({ point, metrics })));
   await expect(section(page).locator('[data-chart="sweep_per_user.1.ttft_mean_s"] h3')).toContainText('user 1');
 });
@@ -91,7 +91,7 @@ test('a sweep has the terminal’s numbers, one curve a policy, and its link has
   await section(page).locator('[data-item=seeds]').selectOption('3');
   await section(page).locator('[data-action=sweep]').click();
   await swept(page);
-  const { results, lines } = told('v=4&R=1.9&D=60', [`${CV}=0.5:4:3:log`, `${ORDER}=fcfs,lifo`], ['ttft_s.p99', 'slo.attainment'], 3);
+  const { results, lines } = printed('v=4&R=1.9&D=60', [`${CV}=0.5:4:3:log`, `${ORDER}=fcfs,lifo`], ['ttft_s.p99', 'slo.attainment'], 3);
   expect(await points(page)).toEqual(results.points.map(({ point, metrics }) => ({ point, metrics })));
   await expect(section(page)).toHaveAttribute('data-id', results.sweep);
   expect(await downloaded(page)).toBe(lines);
@@ -195,7 +195,7 @@ test('two ranges make a heat map with the terminal’s numbers and the contour o
   const over = ['workload.rate_rps=1:3:5', `${CV}=1:4:3:log`];
   await open(page, '#v=4&sweep=' + encodeURIComponent(`2|ttft_s.p99|v=4|${over.join('|')}`));
   await swept(page);
-  const { results } = told('v=4', over, ['ttft_s.p99'], 2);
+  const { results } = printed('v=4', over, ['ttft_s.p99'], 2);
   expect(await points(page)).toEqual(results.points.map(({ point, metrics }) => ({ point, metrics })));
   const chart = section(page).locator('[data-chart="sweep_ttft_s.p99"]');
   await drawn(page, 'sweep_ttft_s.p99');
@@ -223,7 +223,7 @@ test('what cannot be swept is said in both languages', async ({ page }) => {
   expect(await link(page)).not.toContain('sweep=');
 });
 
-test('a law stands beside the points that it speaks of, and what breaks it is named', async ({ page, request }) => {
+test('a closed form stands beside the points that it speaks of, and what breaks it is named', async ({ page, request }) => {
   test.skip(terminal() === null, 'the terminal is not built');
   const preset = await (await request.get('presets/mm1.json')).json() as { scenario: unknown };
   const folder = mkdtempSync(join(tmpdir(), 'servescope-'));
@@ -239,16 +239,16 @@ test('a law stands beside the points that it speaks of, and what breaks it is na
   const setting = (await link(page)).slice(1);
   await open(page, `#${setting}&sweep=${encodeURIComponent(`2|queue_s.mean,ttft_s.p99|${setting}|${over}|${ORDER}=fcfs,lifo`)}`);
   await swept(page);
-  const law = section(page).locator('chart-view', { hasText: 'M/M/1' });
-  await expect(law).toHaveCount(1);
+  const chart = section(page).locator('chart-view', { hasText: 'M/M/1' });
+  await expect(chart).toHaveCount(1);
   const [saved] = await Promise.all([page.waitForEvent('download'), section(page).locator('[data-action=csv]').click()]);
   expect(readFileSync(await saved.path(), 'utf8')).toBe(readFileSync(csv, 'utf8'));
-  await section(page).locator('details[data-fold=sweep-laws] > summary').click();
-  const told = section(page).locator('[data-law]');
-  await expect(told).toHaveCount(2);
-  await expect(told.first()).toHaveAttribute('data-law', 'M/M/1');
-  await expect(told.first().locator('[data-obstacle]')).toHaveCount(1);
-  await expect(told.first().locator('[data-obstacle]')).toHaveAttribute('data-obstacle', ORDER);
-  await expect(told.last()).toHaveAttribute('data-law', '');
+  await section(page).locator('details[data-fold=sweep-closed-forms] > summary').click();
+  const printed = section(page).locator('[data-closed-form]');
+  await expect(printed).toHaveCount(2);
+  await expect(printed.first()).toHaveAttribute('data-closed-form', 'M/M/1');
+  await expect(printed.first().locator('[data-obstacle]')).toHaveCount(1);
+  await expect(printed.first().locator('[data-obstacle]')).toHaveAttribute('data-obstacle', ORDER);
+  await expect(printed.last()).toHaveAttribute('data-closed-form', '');
   await faultless(page);
 });

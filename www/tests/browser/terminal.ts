@@ -28,11 +28,11 @@ export function traceFile(name: string): { path: string; bytes: Buffer } | null 
 /** What the terminal prints until each of the patterns is found in it, or to its end. */
 export async function printedUntil(options: string[], patterns: RegExp[]): Promise<string> {
   const program = spawn(PROGRAM, options, { stdio: ['ignore', 'pipe', 'inherit'] });
-  let told = '';
+  let printed = '';
   for await (const part of program.stdout.setEncoding('utf8')) {
-    told += String(part);
-    if (patterns.every((pattern) => pattern.test(told))) break;
+    printed += String(part);
+    if (patterns.every((pattern) => pattern.test(printed))) break;
   }
   program.kill();
-  return told;
+  return printed;
 }

@@ -73,11 +73,11 @@ test('a wrong JSON file is called one in three lines', async ({ page }) => {
   ];
   for (const width of [1440, 390]) {
     await page.setViewportSize({ width, height: 900 });
-    for (const [name, content, told] of files) {
+    for (const [name, content, printed] of files) {
       await dropFile(page, name, Buffer.from(JSON.stringify(content)));
       const notice = page.locator('[data-notice~=scenario_failed], [data-notice=file_unknown]');
       await expect(notice).toContainText(name);
-      await expect(notice).toContainText(told);
+      await expect(notice).toContainText(printed);
       const lines = await notice.locator('span').evaluate((span) => span.getBoundingClientRect().height / parseFloat(getComputedStyle(span).lineHeight));
       expect(Math.round(lines), `${name} at ${String(width)}`).toBeLessThanOrEqual(3);
       expect(await digest(page)).toBe(before);
@@ -113,13 +113,13 @@ const BAD: [string, string | Buffer, RegExp][] = [
 test('a bad file is told clearly and the page goes on', async ({ page }) => {
   await open(page);
   const before = await digest(page);
-  for (const [name, content, told] of BAD) {
+  for (const [name, content, printed] of BAD) {
     await test.step(name, async () => {
       if (WHOLE) await open(page);
       await dropFile(page, name, Buffer.from(content));
       const notice = page.locator('.notice.error');
       await expect(notice).toContainText(name);
-      await expect(notice).toContainText(told);
+      await expect(notice).toContainText(printed);
       expect(await digest(page)).toBe(before);
       await expect(page.locator('.trace-in-use')).toHaveCount(0);
       await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');

@@ -15,12 +15,12 @@ test('the files that the build says are fetched until the page is ready are thos
   // What is fetched once the page is ready does not count, however soon after.
   await page.exposeFunction('tellReady', () => { isReady = true; });
   await page.addInitScript(() => {
-    const told = new MutationObserver(() => {
+    const printed = new MutationObserver(() => {
       if (document.documentElement.dataset['state'] !== 'ready') return;
-      told.disconnect();
+      printed.disconnect();
       void (window as unknown as { tellReady: () => Promise<void> }).tellReady();
     });
-    told.observe(document, { subtree: true, attributes: true, attributeFilter: ['data-state'] });
+    printed.observe(document, { subtree: true, attributes: true, attributeFilter: ['data-state'] });
   });
   await open(page);
   const counted = start.filter((name) => !OF_THE_BROWSER.includes(name));

@@ -195,14 +195,14 @@ const KINDS: [string, RegExp][] = [
   ['vidur_splitwise_code.csv', /\(Vidur\): [\d,]+ requests/],
 ];
 
-for (const [place, [name, told]] of KINDS.entries()) {
+for (const [place, [name, printed]] of KINDS.entries()) {
   test(`${name} is read`, place === 0 ? {} : ONLY_WHOLE, async ({ page }) => {
     const file = traceFile(name);
     test.skip(file === null, `SERVESCOPE_TRACES holds no ${name}`);
     if (file === null) return;
     await open(page, '#v=1&tab=workload');
     await dropFile(page, name, file.bytes);
-    await expect(page.locator('source-section .source')).toContainText(told, { timeout: 20_000 });
+    await expect(page.locator('source-section .source')).toContainText(printed, { timeout: 20_000 });
     await expect(page.locator('[data-chart=traffic_gaps] canvas')).toBeVisible();
   });
 }

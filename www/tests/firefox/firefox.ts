@@ -19,8 +19,8 @@ function named(variable: string): string {
 /** The terminal's digest of the same settings. */
 export function terminalDigest(...settings: string[]): string {
   const words = settings.flatMap((setting) => ['--set', setting]);
-  const told = execFileSync(named('SERVESCOPE_TERMINAL'), ['simulate', ...words, '--json'], { encoding: 'utf8', maxBuffer: 1 << 28 });
-  return (JSON.parse(told) as { digest: string }).digest;
+  const printed = execFileSync(named('SERVESCOPE_TERMINAL'), ['simulate', ...words, '--json'], { encoding: 'utf8', maxBuffer: 1 << 28 });
+  return (JSON.parse(printed) as { digest: string }).digest;
 }
 
 /** A browser with one page, and the host of what is built. */

@@ -103,7 +103,7 @@ fn out_writes_every_file_of_the_contract() {
 #[test]
 fn a_wrong_file_is_called_one_in_a_few_lines() {
     let folder = folder("wrong");
-    let told = |name: &str, content: &Value| {
+    let reported = |name: &str, content: &Value| {
         let path = folder.join(name);
         std::fs::write(&path, content.to_string()).expect("written");
         let output = servescope(&["simulate", text(&path)]);
@@ -112,12 +112,12 @@ fn a_wrong_file_is_called_one_in_a_few_lines() {
     };
     let many: serde_json::Map<String, Value> =
         (0..700).map(|i| (format!("trace-{i}.csv"), serde_json::json!({"rows": i}))).collect();
-    let one = told("stats.json", &many.into());
+    let one = reported("stats.json", &many.into());
     assert_eq!(one.lines().count(), 1, "{one}");
     assert!(one.contains("this is no Servescope scenario: 700 of its 700 fields"), "{one}");
     let worn: serde_json::Map<String, Value> =
         (0..9).map(|i| (format!("made_up_{i}"), "x".repeat(5000).into())).collect();
-    let four = told("worn.json", &serde_json::json!({"workload": worn}));
+    let four = reported("worn.json", &serde_json::json!({"workload": worn}));
     assert_eq!(four.lines().count(), 4, "{four}");
     assert!(four.contains("and 6 more") && four.len() < 2000, "{four}");
 }
@@ -159,9 +159,9 @@ fn bad_input_is_told_with_its_place_and_exits_with_2() {
     ];
     for (arguments, message) in cases {
         let output = servescope(arguments);
-        let told = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
-        assert!(told.contains(message), "{arguments:?}: {told}");
+        let reported = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {reported}");
+        assert!(reported.contains(message), "{arguments:?}: {reported}");
         assert!(output.stdout.is_empty(), "{arguments:?}: printed {}", stdout(&output));
     }
 }
@@ -255,8 +255,8 @@ fn a_fit_writes_a_twin_and_a_scenario_that_can_be_read_again() {
             .as_u64()
             .is_some_and(|n| (2800..3200).contains(&n))
     );
-    let told = servescope(&["fit", text(&source)]);
-    assert!(stdout(&told).contains("bursts resampled"), "{}", stdout(&told));
+    let reported = servescope(&["fit", text(&source)]);
+    assert!(stdout(&reported).contains("bursts resampled"), "{}", stdout(&reported));
     for bad in [&["--model", "gama"][..], &["--format", "wildchat"], &["--bin-s", "0"]] {
         let output = servescope(&[&["fit", text(&source)], bad].concat());
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
@@ -328,13 +328,13 @@ fn vidurs_flags_make_a_run() {
 
 #[test]
 fn the_bench_measures_the_scenario_that_it_is_given() {
-    let told = json(&["bench", "--json", "--rounds", "1", "--set", "workload.duration_s=60"]);
+    let reported = json(&["bench", "--json", "--rounds", "1", "--set", "workload.duration_s=60"]);
     let run = summary(&["--set", "workload.duration_s=60"]);
-    assert_eq!(told["requests"], 84);
-    assert_eq!(told["iterations"], run["batch"]["iterations"]);
-    assert_eq!(told["ttft_p50_s"], run["ttft_s"]["p50"]);
+    assert_eq!(reported["requests"], 84);
+    assert_eq!(reported["iterations"], run["batch"]["iterations"]);
+    assert_eq!(reported["ttft_p50_s"], run["ttft_s"]["p50"]);
     for part in ["generate_s", "simulate_s", "summarise_s"] {
-        assert!(told[part].as_f64().unwrap() > 0.0, "{told}");
+        assert!(reported[part].as_f64().unwrap() > 0.0, "{reported}");
     }
     refused(&["bench", "--json", "--set", "workload.rate_rps=-1"]);
     refused(&["bench", "--json", "--rounds", "0"]);

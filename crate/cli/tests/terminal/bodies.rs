@@ -99,8 +99,9 @@ fn prompts_of_a_collection_are_chosen_by_length_or_in_turn() {
     let plain = file("plain.jsonl", &format!("{{\"prompt\": \"short\"}}\n{{\"prompt\": \"{long}\"}}\n"));
     let fixed = |tokens: &str| {
         let length = format!("workload.input_tokens.value={tokens}");
-        let law = ["--set", "workload.input_tokens.kind=fixed", "--set", &length, "--prompts", text(&plain)];
-        generated("slora", &law)
+        let fixed =
+            ["--set", "workload.input_tokens.kind=fixed", "--set", &length, "--prompts", text(&plain)];
+        generated("slora", &fixed)
     };
     assert!(fixed("1").iter().all(|line| line["body"]["inputs"] == "short" && line["input_tokens"] == 1));
     assert!(fixed("80").iter().all(|line| line["body"]["inputs"] == *long));
@@ -176,9 +177,9 @@ fn bad_input_is_told_with_its_place_and_exits_with_2() {
     ];
     for (arguments, message) in cases {
         let output = servescope(&arguments);
-        let told = stderr(&output);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
-        assert!(told.contains(message), "{arguments:?}: {told}");
+        let reported = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {reported}");
+        assert!(reported.contains(message), "{arguments:?}: {reported}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
 }
@@ -436,8 +437,8 @@ fn adapters_have_the_ranks_of_sloras_setting() {
         assert!(!lines.iter().any(|line| line["body"]["lora_dir"] == "dummy-lora-13b-rank-8-0"));
     }
     let other = [&few[..], &["--slora-setting", "S4", "--set", "workload.adapters.ranks=64,8"]].concat();
-    let told = refused(&[&["generate", "--bodies", "slora"][..], &other].concat());
-    assert!(told.contains("of rank 8, and the server's adapters have the ranks 64,32,16"), "{told}");
+    let reported = refused(&[&["generate", "--bodies", "slora"][..], &other].concat());
+    assert!(reported.contains("of rank 8, and the server's adapters have the ranks 64,32,16"), "{reported}");
 }
 
 #[test]

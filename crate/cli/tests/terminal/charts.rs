@@ -45,8 +45,8 @@ fn generate_inspect_convert_and_aibrix_draw_their_requests() {
 fn a_file_without_times_has_no_charts() {
     let dir = folder("no_charts");
     let lengths = file(&dir, "lengths.csv", "num_prefill_tokens,num_decode_tokens\n5,6\n7,8\n");
-    let told = refused(&["inspect", &lengths, "--charts", text(&dir.join("out"))]);
-    assert!(told.contains("no times of arrival"), "{told}");
+    let reported = refused(&["inspect", &lengths, "--charts", text(&dir.join("out"))]);
+    assert!(reported.contains("no times of arrival"), "{reported}");
 }
 
 #[test]

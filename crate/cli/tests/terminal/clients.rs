@@ -57,19 +57,19 @@ fn clients_add_up_to_the_summary_and_windows_to_clients() {
             let own: Vec<_> = clients.iter().filter(|row| row["client"] == kind).collect();
             let sum = |column: &str| own.iter().map(|row| number(row, column)).sum::<f64>();
             let requests = &summary["requests"];
-            for (column, told) in [
+            for (column, printed) in [
                 ("offered", &requests["offered"]),
                 ("completed", &requests["completed"]),
                 ("refused", &requests["rejected_total"]),
                 ("refused_token_quota", &requests["rejected"]["token_quota"]),
                 ("timed_out", &requests["timed_out"]),
             ] {
-                assert_eq!(sum(column), told.as_f64().expect(column), "{name} {column}");
+                assert_eq!(sum(column), printed.as_f64().expect(column), "{name} {column}");
             }
             assert!((sum("service_share") - 1.0).abs() < 1e-9);
             assert!(own.windows(2).all(|pair| number(pair[0], "service") >= number(pair[1], "service")));
-            let told = kind == "user" && name == "clients_vtc";
-            assert!(own.iter().all(|row| row["counter"].is_empty() != told), "{name} {kind}");
+            let printed = kind == "user" && name == "clients_vtc";
+            assert!(own.iter().all(|row| row["counter"].is_empty() != printed), "{name} {kind}");
             for column in ["offered", "refused", "input_tokens", "output_tokens", "service", "wasted_tokens"]
             {
                 let own = windows.iter().filter(|row| row["client"] == kind);

@@ -1,4 +1,4 @@
-//! `servescope compare`: two settings over the same seeds, one long run, a turn, and what is rejected.
+//! `servescope compare`: two settings over the same seeds, one long run, a crossover, and what is rejected.
 
 use serde_json::Value;
 
@@ -38,9 +38,9 @@ fn a_comparison_is_the_same_on_any_number_of_threads_and_agrees_with_single_runs
 #[test]
 fn a_difference_is_told_in_a_plain_sentence() {
     let faster = ["compare", "--set-b", "cost.linear.decode_base_ms=10", "--seeds", "6"];
-    let (told, _) = good(&[&faster[..], &SHORT].concat());
-    assert!(told.contains("\nB lowers mean TPOT by "), "{told}");
-    assert!(told.contains("95 % interval") && told.contains("6 seeds)"), "{told}");
+    let (printed, _) = good(&[&faster[..], &SHORT].concat());
+    assert!(printed.contains("\nB lowers mean TPOT by "), "{printed}");
+    assert!(printed.contains("95 % interval") && printed.contains("6 seeds)"), "{printed}");
     let (same, _) = good(&[&["compare", "--seeds", "3"], &SHORT[..]].concat());
     assert!(same.starts_with("A and B are the same setting"));
     assert!(same.contains("mean TTFT is the same in A and B (3 seeds)"));
@@ -54,9 +54,9 @@ fn files_links_tables_requests_and_charts() {
     let place = |name: &str| text(&dir.join(name)).to_owned();
     let (csv, requests, charts) = (place("d.csv"), place("r.csv"), place("charts"));
     let more = ["--seeds", "2", "--csv", &csv, "--requests", &requests, "--charts", &charts];
-    let (told, notes) = good(&[&["compare", &a, &b], &more[..]].concat());
+    let (printed, notes) = good(&[&["compare", &a, &b], &more[..]].concat());
     assert!(notes.contains("both are simulated with those of A"), "{notes}");
-    assert!(told.contains("are the same request"), "{told}");
+    assert!(printed.contains("are the same request"), "{printed}");
     let rows = std::fs::read_to_string(csv).unwrap();
     assert!(rows.starts_with("metric,unit,a,b,difference,low,high,") && rows.lines().count() == 19);
     let rows = std::fs::read_to_string(requests).unwrap();
@@ -94,19 +94,22 @@ fn the_turn_of_two_settings_is_found() {
         ["--set-a", "cost.linear.prefill_base_ms=101", "--set-a", "cost.linear.prefill_per_token_ms=0.25"];
     let common =
         ["--set", "workload.input_tokens.kind=fixed", "--set", "workload.rate_rps=0.2", "--seeds", "5"];
-    let turn = ["--turn", "workload.input_tokens.value=50:1000", "--metric", "ttft_s.mean"];
-    let dir = folder("compare-turn");
-    let all = [&["compare"], &a[..], &b, &common, &turn, &["--set", "workload.duration_s=200"]].concat();
+    let crossover = ["--crossover", "workload.input_tokens.value=50:1000", "--metric", "ttft_s.mean"];
+    let dir = folder("compare-crossover");
+    let all = [&["compare"], &a[..], &b, &common, &crossover, &["--set", "workload.duration_s=200"]].concat();
     let found = json(&[&all[..], &["--json"]].concat());
-    let turned = &found["turn"]["turns"][0];
-    let [low, value, high] = ["low", "value", "high"].map(|key| turned[key].as_f64().unwrap());
+    let found_crossover = &found["crossover"]["crossovers"][0];
+    let [low, value, high] = ["low", "value", "high"].map(|key| found_crossover[key].as_f64().unwrap());
     // Alone in its batch a prompt of 400 tokens costs the same in both; together in one batch their tokens count, so the
-    // turn lies a little below.
-    assert!((250.0..=400.0).contains(&value) && low <= value && value <= high, "{turned}");
-    assert_eq!((turned["below"].as_str(), turned["above"].as_str()), (Some("B"), Some("A")));
-    let (told, _) = good(&[&all[..], &["--charts", text(&dir)]].concat());
-    assert!(told.contains("mean TTFT: B is better up to workload.input_tokens.value"), "{told}");
-    assert!(dir.join("turn.svg").is_file());
+    // crossover lies a little below.
+    assert!((250.0..=400.0).contains(&value) && low <= value && value <= high, "{found_crossover}");
+    assert_eq!(
+        (found_crossover["below"].as_str(), found_crossover["above"].as_str()),
+        (Some("B"), Some("A"))
+    );
+    let (printed, _) = good(&[&all[..], &["--charts", text(&dir)]].concat());
+    assert!(printed.contains("mean TTFT: B is better up to workload.input_tokens.value"), "{printed}");
+    assert!(dir.join("crossover.svg").is_file());
 }
 
 /// The README's example: under VTC only the user that sends too much still waits.
@@ -114,14 +117,14 @@ fn the_turn_of_two_settings_is_found() {
 fn each_of_a_few_users_is_compared() {
     let link = "#v=2&R=4&D=200&n=0&in=fixed&out=fixed&u=4&up=list&ush=9,1,1,1&gk=proxy&gc=32&gor=fcfs";
     let vtc = ["compare", link, "--set-b", "gateway.order=vtc", "--seeds", "3"];
-    let (told, _) = good(&vtc);
-    assert!(told.contains("B raises mean TTFT of user 0 by "), "{told}");
+    let (printed, _) = good(&vtc);
+    assert!(printed.contains("B raises mean TTFT of user 0 by "), "{printed}");
     for user in ["1", "2", "3"] {
-        assert!(told.contains(&format!("B lowers mean TTFT of user {user} by 9")), "{told}");
+        assert!(printed.contains(&format!("B lowers mean TTFT of user {user} by 9")), "{printed}");
     }
-    let row = told.lines().find(|line| line.starts_with("per_user.1.ttft_mean_s")).unwrap();
+    let row = printed.lines().find(|line| line.starts_with("per_user.1.ttft_mean_s")).unwrap();
     assert_eq!(row.split_whitespace().nth(1), Some("s"), "{row}");
-    let tokens = told.lines().find(|line| line.starts_with("output_tokens_per_s")).unwrap();
+    let tokens = printed.lines().find(|line| line.starts_with("output_tokens_per_s")).unwrap();
     assert_eq!(tokens.split_whitespace().nth(1), Some("tokens/s"), "{tokens}");
     // Neither of one user nor of two hundred adapters.
     let (many, _) = good(&[&["compare", "--seeds", "2"], &SHORT[..]].concat());
@@ -138,9 +141,9 @@ fn bad_comparisons_are_refused() {
         ("per_adapter.200.share", "the adapters are 0 to 199"),
         ("per_user.0.ttft_p98_s", "per_user.0.ttft_p99_s"),
     ] {
-        let told =
+        let printed =
             refused(&["compare", "--set", "workload.users.count=1", "--seeds", "2", "--metric", metric]);
-        assert!(told.contains(metric) && told.contains(why), "{told}");
+        assert!(printed.contains(metric) && printed.contains(why), "{printed}");
     }
     assert!(refused(&["compare", "--metric", "ttft_s.p98"]).contains("the nearest are"));
     assert!(refused(&["compare", "--seeds", "0"]).contains("seeds: 0 is not between 1 and"));
@@ -148,8 +151,8 @@ fn bad_comparisons_are_refused() {
     assert!(refused(&["compare", "--set-b", "workload.rate=2"]).contains("workload.rate_rps"));
     let low = ["compare", "--seeds", "2", "--set-b", "workload.input_tokens.low=900"];
     assert!(refused(&low).contains("B: workload.input_tokens.high"));
-    let turn = |text: &str, seeds: &str| refused(&["compare", "--turn", text, "--seeds", seeds]);
-    assert!(turn("scheduler.order=fcfs:vtc", "2").contains("is no number"));
-    assert!(turn("workload.rate_rps=2:1", "2").contains("runs upwards"));
-    assert!(turn("workload.rate_rps=1:2", "1").contains("at least two seeds"));
+    let crossover = |text: &str, seeds: &str| refused(&["compare", "--crossover", text, "--seeds", seeds]);
+    assert!(crossover("scheduler.order=fcfs:vtc", "2").contains("is no number"));
+    assert!(crossover("workload.rate_rps=2:1", "2").contains("runs upwards"));
+    assert!(crossover("workload.rate_rps=1:2", "1").contains("at least two seeds"));
 }

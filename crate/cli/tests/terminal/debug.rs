@@ -57,15 +57,15 @@ fn steps_forward_are_the_steps_back() {
 
 #[test]
 fn commands_go_to_a_time_a_request_and_a_kind() {
-    let told = piped(&BUSY, "t 5\nr 7\nnext load\ns 0\nprevious load\ns 3\n");
+    let printed = piped(&BUSY, "t 5\nr 7\nnext load\ns 0\nprevious load\ns 3\n");
     // Before the first step there is none.
-    assert_eq!(told.status.code(), Some(2));
-    let steps = lines(&stdout(&told));
-    assert_eq!(steps.len(), 5, "{}", stderr(&told));
+    assert_eq!(printed.status.code(), Some(2));
+    let steps = lines(&stdout(&printed));
+    assert_eq!(steps.len(), 5, "{}", stderr(&printed));
     assert!(steps[1]["time_s"].as_f64().unwrap() <= 5.0);
     assert_eq!(steps[2]["candidate"]["request"], 7);
     assert_eq!(steps[3]["verdict"], "loaded");
-    assert!(stderr(&told).contains("there is no load before step"), "{}", stderr(&told));
+    assert!(stderr(&printed).contains("there is no load before step"), "{}", stderr(&printed));
     let one = lines(&good(&[&BUSY[..], &["--request", "7"]].concat()).0);
     assert_eq!(one[0], steps[2]);
 }
@@ -85,9 +85,9 @@ fn an_address_begins_where_it_opens_the_debugger() {
 #[test]
 fn a_step_is_told_in_words() {
     let arguments = [&["debug"], &BUSY[2..], &["--request", "3"]].concat();
-    let told = good(&arguments).0;
-    assert!(told.contains("Request 3 ") && told.contains("rule: S-LoRA"), "{told}");
-    assert!(told.contains("crate/engine/src/replica/scheduler/slora/admission.rs"), "{told}");
+    let printed = good(&arguments).0;
+    assert!(printed.contains("Request 3 ") && printed.contains("rule: S-LoRA"), "{printed}");
+    assert!(printed.contains("crate/engine/src/replica/scheduler/slora/admission.rs"), "{printed}");
 }
 
 #[test]

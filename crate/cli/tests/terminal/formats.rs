@@ -13,18 +13,19 @@ fn requests_without_an_output_length_are_kept_and_written_as_null() {
         "{\"timestamp\": 0, \"requests\": [{\"prompt\": \"I need\", \"prompt_length\": 101, \"output_length\": null, \"session_id\": 0}]}\n\
          {\"timestamp\": 900, \"requests\": [{\"prompt\": \"\", \"prompt_length\": 7, \"output_length\": 30}]}\n",
     );
-    let (own, told) = good(&["convert", &path, "--to", "servescope", "--recipe", "none"]);
+    let (own, reported) = good(&["convert", &path, "--to", "servescope", "--recipe", "none"]);
     assert_eq!(own.lines().count(), 3, "{own}");
     assert!(
-        told.contains("1 requests have no output length in the file; each was given 30 tokens, the median"),
-        "{told}"
+        reported
+            .contains("1 requests have no output length in the file; each was given 30 tokens, the median"),
+        "{reported}"
     );
-    assert!(told.contains("does not hold which output lengths are unknown"), "{told}");
-    let (back, told) =
+    assert!(reported.contains("does not hold which output lengths are unknown"), "{reported}");
+    let (back, reported) =
         good(&["convert", &path, "--to", "aibrix", "--any-completion-len", "77", "--recipe", "none"]);
     assert!(back.contains("\"prompt_length\": 101, \"output_length\": null, \"session_id\": 0}"), "{back}");
-    assert!(told.contains("was given 77 tokens, as asked for"), "{told}");
-    assert!(!told.contains("does not hold"), "{told}");
+    assert!(reported.contains("was given 77 tokens, as asked for"), "{reported}");
+    assert!(!reported.contains("does not hold"), "{reported}");
     let found = json(&["inspect", "--json", &path, "--any-completion-len", "50"]);
     assert_eq!((found["requests"].as_u64(), found["output_tokens"]["max"].as_f64()), (Some(2), Some(50.0)));
     assert_eq!(found["lengths"]["output_tokens"]["mean"].as_f64(), Some(40.0));
@@ -43,21 +44,24 @@ fn inspect_has_one_definition_of_the_rate() {
 #[test]
 fn azure_loses_the_time_before_the_first_request_and_says_so() {
     let path = file("late.csv", "arrived_at,num_prefill_tokens,num_decode_tokens\n5,1,1\n6,1,1\n");
-    let (_, told) = good(&["convert", &path, "--to", "azure", "--recipe", "none"]);
-    assert!(told.contains("the format azure does not hold the time before the first request"), "{told}");
-    assert!(!told.contains("microsecond"), "{told}");
+    let (_, reported) = good(&["convert", &path, "--to", "azure", "--recipe", "none"]);
+    assert!(
+        reported.contains("the format azure does not hold the time before the first request"),
+        "{reported}"
+    );
+    assert!(!reported.contains("microsecond"), "{reported}");
 }
 
 #[test]
 fn a_scenario_file_with_a_key_given_twice_or_an_unknown_group_is_an_error() {
-    let told = |text: &str| refused(&["simulate", &file("repeated.json", text)]);
+    let reported = |text: &str| refused(&["simulate", &file("repeated.json", text)]);
     assert!(
-        told(r#"{"workload": {"rate_rps": 1, "rate_rps": 2}}"#)
+        reported(r#"{"workload": {"rate_rps": 1, "rate_rps": 2}}"#)
             .contains("workload.rate_rps: the key is given twice")
     );
-    assert!(told(r#"{"scheduler2": {}}"#).contains("scheduler2: there is no such parameter"));
+    assert!(reported(r#"{"scheduler2": {}}"#).contains("scheduler2: there is no such parameter"));
     assert!(
-        told(r#"{"seed": 1, "scenario": {"seed": 2, "seed": 3}}"#)
+        reported(r#"{"seed": 1, "scenario": {"seed": 2, "seed": 3}}"#)
             .contains("scenario.seed: the key is given twice")
     );
     let links = servescope(&["simulate", "--link", "#v=1&R=1&R=2"]);
@@ -203,10 +207,10 @@ fn aibrix_says_what_a_tokenizer_or_prompt_file_lacks() {
     let azure =
         ["aibrix", "--trace-type", "azure", "--traffic-file", &azure, "--group-interval-seconds", "10"];
     assert!(good(&azure).0.contains("{\"timestamp\": 10000,"));
-    let (_, told) = good(&[&azure[..], &["--interval-ms", "500"]].concat());
+    let (_, reported) = good(&[&azure[..], &["--interval-ms", "500"]].concat());
     assert!(
-        told.contains("--group-interval-seconds 10 is not used, as in AIBrix: --interval-ms 500"),
-        "{told}"
+        reported.contains("--group-interval-seconds 10 is not used, as in AIBrix: --interval-ms 500"),
+        "{reported}"
     );
 }
 
@@ -223,11 +227,11 @@ fn prompts_come_from_sharegpt_s_files_in_a_folder() {
         "two.jsonl",
         "{\"timestamp\": 0, \"input_length\": 3, \"output_length\": 9}\n{\"timestamp\": 5, \"input_length\": 3, \"output_length\": 9}\n",
     );
-    let (lines, told) = good(&["bodies", &trace, "--form", "aibrix", "--prompts", crate::text(&folder)]);
+    let (lines, reported) = good(&["bodies", &trace, "--form", "aibrix", "--prompts", crate::text(&folder)]);
     assert!(lines.contains("\"prompt_length\": 3, \"output_length\": 9, \"session_id\": \"x_0\""), "{lines}");
     assert!(lines.contains("\"session_id\": 9}"), "{lines}");
-    assert!(told.contains("2 conversations without a prompt were left out"), "{told}");
-    assert!(told.contains("2 of 2 prompts have Chinese, Japanese or Korean characters"), "{told}");
+    assert!(reported.contains("2 conversations without a prompt were left out"), "{reported}");
+    assert!(reported.contains("2 of 2 prompts have Chinese, Japanese or Korean characters"), "{reported}");
     let plain = prompt_file();
     let mixed = refused(&[
         "bodies",

@@ -20,27 +20,27 @@ const README: &str = "#v=2&R=4&D=200&n=0&in=fixed&out=fixed&u=4&up=list&ush=9,1,
 /// Four H100 with room for more, behind a quota.
 const QUOTA: &str = "#v=2&R=10&D=120&n=0&u=4&gpu=h100_sxm&mdl=llama-3.1-8b&rep=4&sched=vllm_v1&cost=roofline&gk=proxy&gtt=60000";
 
-fn load(told: &Value) -> f64 {
-    told["gpu"]["load"].as_f64().expect("the load is always there")
+fn load(printed: &Value) -> f64 {
+    printed["gpu"]["load"].as_f64().expect("the load is always there")
 }
 
 /// What a long run serves in which requests always wait.
 fn served_in_overload(settings: &[&str]) -> f64 {
     let overload = ["--set", "workload.rate_rps=40", "--set", "workload.duration_s=400"];
-    let told = json(&[&["simulate", "--json"], settings, &overload].concat());
-    told["throughput_rps"].as_f64().unwrap()
+    let printed = json(&[&["simulate", "--json"], settings, &overload].concat());
+    printed["throughput_rps"].as_f64().unwrap()
 }
 
 #[test]
 fn a_burst_leaves_room() {
     let burst = preset("burst");
-    let told = json(&["simulate", &burst, "--json", "--capacity"]);
-    let slo_rps = told["capacity"]["slo_rps"].as_f64().unwrap();
+    let printed = json(&["simulate", &burst, "--json", "--capacity"]);
+    let slo_rps = printed["capacity"]["slo_rps"].as_f64().unwrap();
     assert!((0.1..0.3).contains(&slo_rps), "{slo_rps}");
-    let saturated = told["capacity"]["saturated_rps"].as_f64().unwrap();
+    let saturated = printed["capacity"]["saturated_rps"].as_f64().unwrap();
     let served = served_in_overload(&[]);
     assert!((saturated / served - 1.0).abs() < 0.04, "{saturated} and {served}");
-    assert!(load(&told) < 0.75 && told["gpu"]["busy"].as_f64().unwrap() > load(&told));
+    assert!(load(&printed) < 0.75 && printed["gpu"]["busy"].as_f64().unwrap() > load(&printed));
     let (text, _) = good(&["simulate", &burst, "--capacity"]);
     assert!(text.contains(&format!("; holds up to {slo_rps:.4} req/s; goodput")), "{text}");
     assert!(text.contains(&format!("which serve {saturated:.3} when saturated")), "{text}");
@@ -48,18 +48,18 @@ fn a_burst_leaves_room() {
 
 #[test]
 fn the_load_of_one_server_is_its_utilisation() {
-    let told = json(&["simulate", &preset("mm1"), "--json"]);
-    assert!((load(&told) - 0.8).abs() < 0.01, "{}", load(&told));
-    assert!(told.get("capacity").is_none(), "it is searched where it is asked for");
+    let printed = json(&["simulate", &preset("mm1"), "--json"]);
+    assert!((load(&printed) - 0.8).abs() < 0.01, "{}", load(&printed));
+    assert!(printed.get("capacity").is_none(), "it is searched where it is asked for");
 }
 
 #[test]
 fn a_limit_is_not_blamed_where_the_replicas_are_the_bound() {
-    let told = json(&["simulate", "--link", README, "--json", "--why"]);
-    assert!((0.97..1.06).contains(&load(&told)), "{}", load(&told));
-    let codes: Vec<&str> = warnings(&told).collect();
+    let printed = json(&["simulate", "--link", README, "--json", "--why"]);
+    assert!((0.97..1.06).contains(&load(&printed)), "{}", load(&printed));
+    let codes: Vec<&str> = warnings(&printed).collect();
     assert!(codes.contains(&"backlog_at_gateway"), "{codes:?}");
-    let causes = told["why"]["waiting"].as_array().unwrap();
+    let causes = printed["why"]["waiting"].as_array().unwrap();
     let [cause] = &causes[..] else { panic!("{causes:?}") };
     assert_eq!((&cause["suspect"], &cause["metric"]), (&"replicas".into(), &"throughput_rps".into()));
     let (text, _) = good(&["simulate", "--link", README, "--why"]);
@@ -71,11 +71,11 @@ fn a_limit_is_not_blamed_where_the_replicas_are_the_bound() {
 
 #[test]
 fn a_quota_is_blamed_where_the_replicas_have_room() {
-    let told = json(&["simulate", "--link", QUOTA, "--json", "--why", "--capacity"]);
-    assert!(load(&told) < 0.1, "{}", load(&told));
-    let rates = &told["capacity"];
+    let printed = json(&["simulate", "--link", QUOTA, "--json", "--why", "--capacity"]);
+    assert!(load(&printed) < 0.1, "{}", load(&printed));
+    let rates = &printed["capacity"];
     assert!(rates["slo_rps"].as_f64() < rates["saturated_rps"].as_f64().map(|rps| 0.3 * rps), "{rates}");
-    let causes = told["why"]["waiting"].as_array().unwrap();
+    let causes = printed["why"]["waiting"].as_array().unwrap();
     let [cause] = &causes[..] else { panic!("{causes:?}") };
     assert_eq!(cause["suspect"], "tpm");
     assert!(cause["without"].as_f64() > cause["with"].as_f64().map(|with| 1.5 * with), "{cause}");
@@ -86,11 +86,11 @@ fn the_search_says_what_saturated_replicas_serve() {
     let (text, _) = good(&["capacity", "--set", "capacity.most_requests=5000"]);
     let line = text.lines().find(|line| line.starts_with("saturated ")).expect("a line");
     let served: f64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    let told = json(&["simulate", "--json", "--capacity"]);
-    let saturated = told["capacity"]["saturated_rps"].as_f64().unwrap();
+    let printed = json(&["simulate", "--json", "--capacity"]);
+    let saturated = printed["capacity"]["saturated_rps"].as_f64().unwrap();
     assert!((served / saturated - 1.0).abs() < 0.05, "{line}, saturated {saturated}");
 }
 
-fn warnings(told: &Value) -> impl Iterator<Item = &str> {
-    told["warnings"].as_array().unwrap().iter().filter_map(|warning| warning["code"].as_str())
+fn warnings(printed: &Value) -> impl Iterator<Item = &str> {
+    printed["warnings"].as_array().unwrap().iter().filter_map(|warning| warning["code"].as_str())
 }

@@ -52,10 +52,10 @@ fn good(arguments: &[&str]) -> (String, String) {
 /// Runs to exit code 2 with nothing on standard output; standard error.
 fn refused(arguments: &[&str]) -> String {
     let output = servescope(arguments);
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+    let printed = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {printed}");
     assert!(output.stdout.is_empty(), "{arguments:?}");
-    told
+    printed
 }
 
 /// What a command prints as one JSON document.

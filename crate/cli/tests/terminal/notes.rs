@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{folder, good, refused, servescope, stderr, stdout, text};
 
 /// The lines on standard error, and the codes and paths of the warnings.
-fn told(arguments: &[&str]) -> (String, Vec<(String, String)>) {
+fn printed(arguments: &[&str]) -> (String, Vec<(String, String)>) {
     let output = servescope(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
     let json: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
@@ -19,10 +19,10 @@ fn told(arguments: &[&str]) -> (String, Vec<(String, String)>) {
 #[test]
 fn settings_without_effect_stand_on_standard_error_and_among_the_warnings() {
     let short = ["simulate", "--json", "--set", "workload.duration_s=5"];
-    let (errors, warnings) = told(&short);
+    let (errors, warnings) = printed(&short);
     assert_eq!((errors.as_str(), warnings.len()), ("", 0));
     let idle = ["--set", "scheduler.chunk_tokens=64", "--set", "workload.sampling.top_k=5"];
-    let (errors, warnings) = told(&[&short[..], &idle].concat());
+    let (errors, warnings) = printed(&[&short[..], &idle].concat());
     assert_eq!(
         errors,
         "servescope: note: without effect: scheduler.chunk_tokens (it acts where scheduler.kind is sarathi)\n\
@@ -39,13 +39,13 @@ fn a_trace_decides_the_workload_and_the_terminal_says_so() {
     std::fs::write(&path, "arrival_s,input_tokens,output_tokens\n0,10,5\n1,20,6\n").expect("written");
     let trace = ["simulate", "--json", "--trace", text(&path)];
     let idle = ["--set", "workload.adapters.count=5", "--set", "workload.rate_rps=9", "--set", "seed=3"];
-    let (errors, warnings) = told(&[&trace[..], &idle].concat());
+    let (errors, warnings) = printed(&[&trace[..], &idle].concat());
     assert!(errors.contains("workload.rate_rps, workload.adapters.count (the trace decides it)"), "{errors}");
     assert!(errors.contains("seed (no random number is drawn"), "{errors}");
     assert_eq!(warnings.len(), 3, "{warnings:?}");
     // Steps change requests that the settings made.
     let steps = ["simulate", "--json", "--step", "sort", "--set", "workload.duration_s=5"];
-    let (errors, warnings) = told(&steps);
+    let (errors, warnings) = printed(&steps);
     assert!(!errors.contains("without effect") && warnings.is_empty(), "{errors}");
 }
 
@@ -53,8 +53,8 @@ fn a_trace_decides_the_workload_and_the_terminal_says_so() {
 fn other_verbs_tell_what_they_do_not_read() {
     let generated =
         servescope(&["generate", "--set", "workload.duration_s=5", "--set", "scheduler.order=lifo"]);
-    let told = "without effect: scheduler.order (it acts on the simulated service only)";
-    assert!(stderr(&generated).contains(told), "{}", stderr(&generated));
+    let printed = "without effect: scheduler.order (it acts on the simulated service only)";
+    assert!(stderr(&generated).contains(printed), "{}", stderr(&generated));
     let found = servescope(&[
         "capacity",
         "--set",
@@ -101,7 +101,7 @@ const QUOTA: [&str; 8] = [
 #[test]
 fn what_the_run_does_not_need_is_told() {
     let run = [&["simulate", "--json"], &QUOTA[..]].concat();
-    let (errors, warnings) = told(&run);
+    let (errors, warnings) = printed(&run);
     assert!(!errors.contains("without effect"), "{errors} {warnings:?}");
     let is_told_of = |errors: &str, path: &str| {
         let is_told = |line: &str| line.contains("without effect") && line.contains(&format!(": {path} ("));
@@ -114,7 +114,7 @@ fn what_the_run_does_not_need_is_told() {
         "gateway.order=lifo",
     ] {
         let (path, _) = setting.split_once('=').expect("a path and a value");
-        let (errors, warnings) = told(&[&run[..], &["--set", setting]].concat());
+        let (errors, warnings) = printed(&[&run[..], &["--set", setting]].concat());
         assert!(is_told_of(&errors, path), "{setting}: {errors}");
         assert!(
             warnings.iter().any(|(code, at)| code.starts_with("no_effect") && at == path),
@@ -129,7 +129,7 @@ fn what_the_run_does_not_need_is_told() {
             "scheduler.enable_chunked_prefill",
         ),
     ] {
-        let (errors, _) = told(&["simulate", "--json", "--set", settings[0], "--set", settings[1]]);
+        let (errors, _) = printed(&["simulate", "--json", "--set", settings[0], "--set", settings[1]]);
         assert!(is_told_of(&errors, path), "{settings:?}: {errors}");
     }
 }
@@ -138,7 +138,7 @@ fn what_the_run_does_not_need_is_told() {
 fn a_setting_goes_by_the_name_that_was_given() {
     let error = refused(&["simulate", "--set", "scheduler.max_num_seqs=none"]);
     assert!(error.contains("scheduler.max_num_seqs: "), "{error}");
-    let (errors, _) = told(&[
+    let (errors, _) = printed(&[
         "simulate",
         "--json",
         "--set",

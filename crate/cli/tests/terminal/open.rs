@@ -15,46 +15,49 @@ fn of_input(input: &str) -> (Option<i32>, String) {
         .unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let told = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8(told).unwrap())
+    let printed = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(printed).unwrap())
 }
 
 #[test]
 fn a_file_is_named_with_its_keys_and_the_command_that_goes_on() {
     let file = folder("open").join("result of a run.json");
     std::fs::write(&file, r#"{"model_id": "m", "num_prompts": 3, "p99_itl_ms": NaN}"#).unwrap();
-    let (told, _) = good(&["open", text(&file)]);
-    assert!(told.contains("a result of vLLM bench") && told.contains("model_id, num_prompts"), "{told}");
-    assert!(told.contains("go on with servescope overlay '"), "{told}");
+    let (printed, _) = good(&["open", text(&file)]);
+    assert!(
+        printed.contains("a result of vLLM bench") && printed.contains("model_id, num_prompts"),
+        "{printed}"
+    );
+    assert!(printed.contains("go on with servescope overlay '"), "{printed}");
     let found = json(&["open", "--json", text(&file)]);
     assert_eq!((&found["kind"], &found["detail"]), (&"result".into(), &"vLLM bench".into()));
     // The wrong verb says the right one.
     for verb in [&["simulate"][..], &["simulate", "--trace"], &["inspect"], &["simulate", "--model-config"]] {
-        let told = refused(&[verb, &[text(&file)]].concat());
+        let printed = refused(&[verb, &[text(&file)]].concat());
         assert!(
-            told.contains("it is a result of vLLM bench") && told.contains("servescope overlay"),
-            "{told}"
+            printed.contains("it is a result of vLLM bench") && printed.contains("servescope overlay"),
+            "{printed}"
         );
     }
 }
 
 #[test]
 fn a_line_and_a_link_are_read_from_standard_input() {
-    let (code, told) = of_input(
+    let (code, printed) = of_input(
         "vllm serve meta-llama/Llama-3.1-8B-Instruct -tp 2 \\\n  --max-num-seqs 128 --trust-remote-code\n",
     );
-    assert_eq!(code, Some(0), "{told}");
-    assert!(told.contains("fleet.tensor_parallel=2, scheduler.max_running_requests=128"), "{told}");
-    assert!(told.contains("no parameter for --trust-remote-code"), "{told}");
-    assert!(told.contains("not in it  the GPU") && told.contains("LoRA adapters (none)"), "{told}");
+    assert_eq!(code, Some(0), "{printed}");
+    assert!(printed.contains("fleet.tensor_parallel=2, scheduler.max_running_requests=128"), "{printed}");
+    assert!(printed.contains("no parameter for --trust-remote-code"), "{printed}");
+    assert!(printed.contains("not in it  the GPU") && printed.contains("LoRA adapters (none)"), "{printed}");
     assert!(
-        told.contains("--set workload.adapters.count=0") && told.contains("--set fleet.gpu=GPU"),
-        "{told}"
+        printed.contains("--set workload.adapters.count=0") && printed.contains("--set fleet.gpu=GPU"),
+        "{printed}"
     );
-    let (code, told) = of_input("https://x.test/#v=3&R=2");
-    assert!(code == Some(0) && told.contains("--link 'https://x.test/#v=3&R=2'"), "{told}");
-    let (code, told) = of_input("dear reader");
-    assert!(code == Some(2) && told.contains("begins with \"dear reader\""), "{told}");
+    let (code, printed) = of_input("https://x.test/#v=3&R=2");
+    assert!(code == Some(0) && printed.contains("--link 'https://x.test/#v=3&R=2'"), "{printed}");
+    let (code, printed) = of_input("dear reader");
+    assert!(code == Some(2) && printed.contains("begins with \"dear reader\""), "{printed}");
     assert!(refused(&["open", "/no/such/file"]).contains("/no/such/file"));
 }
 

@@ -103,12 +103,12 @@ fn charts_requests_and_a_fit_are_written() {
 
 #[test]
 fn what_cannot_be_read_or_fitted_is_refused() {
-    let told = refused(&["overlay", &data("README.md")]);
-    assert!(told.contains("README.md: the file: not recognised"), "{told}");
-    let told = refused(&["overlay", &data("vllm_bench.json"), "--fit", "a,b,c,d"]);
-    assert!(told.contains("4 constants"), "{told}");
-    let told = refused(&["overlay", &data("vllm_bench_in_flight.json"), "--set", "fleet.gpu=abacus"]);
-    assert!(told.contains("fleet.gpu"), "{told}");
-    let told = refused(&["overlay", &data("inferencex.json"), "--as-sent"]);
-    assert!(told.contains("does not contain the times"), "{told}");
+    let printed = refused(&["overlay", &data("README.md")]);
+    assert!(printed.contains("README.md: the file: not recognised"), "{printed}");
+    let printed = refused(&["overlay", &data("vllm_bench.json"), "--fit", "a,b,c,d"]);
+    assert!(printed.contains("4 constants"), "{printed}");
+    let printed = refused(&["overlay", &data("vllm_bench_in_flight.json"), "--set", "fleet.gpu=abacus"]);
+    assert!(printed.contains("fleet.gpu"), "{printed}");
+    let printed = refused(&["overlay", &data("inferencex.json"), "--as-sent"]);
+    assert!(printed.contains("does not contain the times"), "{printed}");
 }

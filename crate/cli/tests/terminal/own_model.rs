@@ -46,13 +46,13 @@ fn a_config_gives_the_digest_of_its_dimensions_and_of_its_model() {
 #[test]
 fn a_bad_config_is_refused_with_its_field() {
     let path = config("own-model-bad", &CONFIG.replace("\"vocab_size\": 128256", "\"vocab_size\": -1"));
-    let told = refused(&[&RUN[..], &["--model-config", &path]].concat());
-    assert!(told.contains("config.json: vocab_size: -1 is not between 1 and 10000000"), "{told}");
+    let printed = refused(&[&RUN[..], &["--model-config", &path]].concat());
+    assert!(printed.contains("config.json: vocab_size: -1 is not between 1 and 10000000"), "{printed}");
     let path =
         config("own-model-large", &CONFIG.replace("\"num_hidden_layers\": 32", "\"num_hidden_layers\": 900"));
-    let told = refused(&[&RUN[..], &["--model-config", &path]].concat());
+    let printed = refused(&[&RUN[..], &["--model-config", &path]].concat());
     assert!(
-        told.contains("own (900 × 4096) does not fit") && told.contains("GB are missing on each"),
-        "{told}"
+        printed.contains("own (900 × 4096) does not fit") && printed.contains("GB are missing on each"),
+        "{printed}"
     );
 }

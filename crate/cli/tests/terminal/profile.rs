@@ -63,16 +63,16 @@ fn the_operators_of_a_profile_are_told_with_the_sizes_of_their_inputs() {
 fn bad_profiling_data_is_refused_with_its_place() {
     let [mlp, _, all_reduce, ..] = files("profile-bad");
     let base = ["profile", "fit", "--model", "a/b", "--gpu", "g", "-o", "/nowhere/p.txt"];
-    let told = refused(&[&base[..], &["--mlp", &mlp]].concat());
-    assert!(told.contains("--layers N is missing"), "{told}");
-    let told = refused(&[&base[..], &["--layers", "80", "--mlp", &all_reduce]].concat());
-    assert!(told.contains("there is no column num_tokens"), "{told}");
-    let told = refused(&[&base[..], &["--layers", "80", "--mlp", &mlp]].concat());
-    assert!(told.contains("all_reduce.csv") && told.contains("send_recv.csv"), "{told}");
-    let told = refused(&[&base[..], &["--layers", "80", "--mlp", &mlp, "--tp", "3"]].concat());
-    assert!(told.contains("tp: a degree that mlp.csv holds"), "{told}");
-    let told = refused(&["profile", "build", "/nowhere", "-o", "/nowhere"]);
-    assert!(told.contains("there is no compute/GPU/ORG/MODEL/mlp.csv"), "{told}");
+    let printed = refused(&[&base[..], &["--mlp", &mlp]].concat());
+    assert!(printed.contains("--layers N is missing"), "{printed}");
+    let printed = refused(&[&base[..], &["--layers", "80", "--mlp", &all_reduce]].concat());
+    assert!(printed.contains("there is no column num_tokens"), "{printed}");
+    let printed = refused(&[&base[..], &["--layers", "80", "--mlp", &mlp]].concat());
+    assert!(printed.contains("all_reduce.csv") && printed.contains("send_recv.csv"), "{printed}");
+    let printed = refused(&[&base[..], &["--layers", "80", "--mlp", &mlp, "--tp", "3"]].concat());
+    assert!(printed.contains("tp: a degree that mlp.csv holds"), "{printed}");
+    let printed = refused(&["profile", "build", "/nowhere", "-o", "/nowhere"]);
+    assert!(printed.contains("there is no compute/GPU/ORG/MODEL/mlp.csv"), "{printed}");
 }
 
 /// Settings of a short run with timed operators.
@@ -126,13 +126,13 @@ fn a_profile_that_cannot_be_used_is_told() {
     let own = shipped();
     let text = std::fs::read_to_string(&own).unwrap();
     let bad = file(&folder, "bad.txt", &text.replacen("hidden 4096", "hidden fish", 1));
-    let told = refused(&[&["simulate"], &TIMED[..], &["--profile", &bad]].concat());
-    assert!(told.contains("bad.txt: row 4, column hidden") && told.contains("fish"), "{told}");
+    let printed = refused(&[&["simulate"], &TIMED[..], &["--profile", &bad]].concat());
+    assert!(printed.contains("bad.txt: row 4, column hidden") && printed.contains("fish"), "{printed}");
     let degree = ["--set", "fleet.tensor_parallel=3", "--profile", &own];
-    let told = refused(&[&["simulate"], &TIMED[..], &degree].concat());
-    assert!(told.contains("there is fleet.tensor_parallel 1, 2, 4, 8"), "{told}");
-    let told = refused(&[&["capacity"], &TIMED[..], &["--profile", "/nowhere.txt"]].concat());
-    assert!(told.contains("/nowhere.txt"), "{told}");
+    let printed = refused(&[&["simulate"], &TIMED[..], &degree].concat());
+    assert!(printed.contains("there is fleet.tensor_parallel 1, 2, 4, 8"), "{printed}");
+    let printed = refused(&[&["capacity"], &TIMED[..], &["--profile", "/nowhere.txt"]].concat());
+    assert!(printed.contains("/nowhere.txt"), "{printed}");
     let (_, note) = good(&["simulate", "--profile", &own, "--json"]);
     assert!(note.contains("only where cost.kind is profile"), "{note}");
 }

@@ -23,9 +23,12 @@ fn a_range_goes_from_the_lowest_to_the_highest_of_the_seeds() {
 
 #[test]
 fn the_table_shows_them_and_no_seeds_are_refused() {
-    let (told, _) = good(&["simulate", "--seeds", "2", "--set", "workload.duration_s=30"]);
-    let table = told.split("over 2 seeds").nth(1).expect("a table of its own");
-    assert!(table.contains("lowest") && table.lines().any(|line| line.starts_with("ttft_s.p99 ")), "{told}");
+    let (printed, _) = good(&["simulate", "--seeds", "2", "--set", "workload.duration_s=30"]);
+    let table = printed.split("over 2 seeds").nth(1).expect("a table of its own");
+    assert!(
+        table.contains("lowest") && table.lines().any(|line| line.starts_with("ttft_s.p99 ")),
+        "{printed}"
+    );
     assert!(refused(&["simulate", "--seeds", "0"]).contains("seeds"));
 }
 

@@ -112,13 +112,13 @@ fn failures_are_counted_and_end_with_one() {
     });
     let url = server.url();
     let output = servescope(&replay(&url, &[]));
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    let printed = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
     assert!(
-        told.contains("12 requests sent in") && told.contains("11 answered, 1 failed, 0 not sent"),
-        "{told}"
+        printed.contains("12 requests sent in") && printed.contains("11 answered, 1 failed, 0 not sent"),
+        "{printed}"
     );
-    assert!(told.contains("1 http_error, for example: HTTP 429: {\"error\":\"slow down\"}"), "{told}");
+    assert!(printed.contains("1 http_error, for example: HTTP 429: {\"error\":\"slow down\"}"), "{printed}");
     assert!(stdout(&output).contains("AIPerf, 11 requests, sent at their times"), "{}", stdout(&output));
     let unreachable = servescope(&replay("http://127.0.0.1:1", &[]));
     assert_eq!(unreachable.status.code(), Some(1));
@@ -127,13 +127,13 @@ fn failures_are_counted_and_end_with_one() {
 
 #[test]
 fn only_loopback_is_asked_and_a_dry_run_asks_no_server() {
-    let told = refused(&replay("http://10.1.2.3:8000", &[]));
-    assert!(told.contains("10.1.2.3 is not this machine; add --allow-host 10.1.2.3"), "{told}");
+    let printed = refused(&replay("http://10.1.2.3:8000", &[]));
+    assert!(printed.contains("10.1.2.3 is not this machine; add --allow-host 10.1.2.3"), "{printed}");
     assert!(refused(&replay("ftp://localhost:8000", &[])).contains("only http://"));
-    let told = refused(&replay("http://localhost:8000", &["--ca-file", "no/such.pem"]));
-    assert!(told.contains("no https address"), "{told}");
-    let told = refused(&replay("https://localhost:8000", &["--ca-file", "no/such.pem"]));
-    assert!(told.contains("--ca-file no/such.pem"), "{told}");
+    let printed = refused(&replay("http://localhost:8000", &["--ca-file", "no/such.pem"]));
+    assert!(printed.contains("no https address"), "{printed}");
+    let printed = refused(&replay("https://localhost:8000", &["--ca-file", "no/such.pem"]));
+    assert!(printed.contains("--ca-file no/such.pem"), "{printed}");
     let (shown, _) = good(&replay("http://10.1.2.3:8000", &["--allow-host", "10.1.2.3", "--dry-run"]));
     assert!(shown.contains("12 requests, 480 prompt tokens, 48 output tokens"), "{shown}");
     assert!(shown.contains("POST http://10.1.2.3:8000/v1/chat/completions\n{\"model\":"), "{shown}");
@@ -145,8 +145,8 @@ fn only_loopback_is_asked_and_a_dry_run_asks_no_server() {
         (&["--form", "aibrix"], "takes vllm or openai, S-LoRA's slora"),
         (&["--api-key-env", "SERVESCOPE_NO_SUCH_KEY"], "is not set"),
     ] {
-        let told = refused(&replay("http://localhost:1", &[more, &["--dry-run"]].concat()));
-        assert!(told.contains(words), "{more:?}: {told}");
+        let printed = refused(&replay("http://localhost:1", &[more, &["--dry-run"]].concat()));
+        assert!(printed.contains(words), "{more:?}: {printed}");
     }
 }
 
@@ -164,8 +164,8 @@ fn where_every_request_fails_the_error_says_why() {
         answer(asked, stream)
     });
     let output = servescope(&replay(&server.url(), &[]));
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    let last = told.lines().last().unwrap_or_default();
-    assert!(last.contains("no request was answered: 12 http_error, for example: HTTP 500"), "{told}");
+    let printed = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    let last = printed.lines().last().unwrap_or_default();
+    assert!(last.contains("no request was answered: 12 http_error, for example: HTTP 500"), "{printed}");
 }

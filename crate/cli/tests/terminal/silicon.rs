@@ -33,10 +33,10 @@ fn every_row_is_answered_or_says_why_not() {
 #[test]
 fn a_bad_file_is_refused_with_its_place() {
     let bad = file(&folder("silicon-bad"), "rows.csv", &ROWS.replace("30.5", "soon"));
-    let told = refused(&["validate", "--silicon", &bad]);
-    assert!(told.contains("row 2, column silicon_ttft_ms: \"soon\" is not a number"), "{told}");
-    let told = refused(&["validate", "--silicon", "/nowhere.csv"]);
-    assert!(told.contains("/nowhere.csv"), "{told}");
+    let printed = refused(&["validate", "--silicon", &bad]);
+    assert!(printed.contains("row 2, column silicon_ttft_ms: \"soon\" is not a number"), "{printed}");
+    let printed = refused(&["validate", "--silicon", "/nowhere.csv"]);
+    assert!(printed.contains("/nowhere.csv"), "{printed}");
 }
 
 /// A Parquet file of timed products: `us` microseconds for each of m, n and k.
@@ -88,14 +88,14 @@ fn timed_kernels_are_imported_with_their_error() {
     products(&path, |m, n, k| 5.0 + (m * n * k) as f64 / 4e8);
     let import =
         ["profile", "import", "--from", "aiconfigurator", crate::text(&root), "-o", crate::text(&root)];
-    let (told, _) = good(&import);
-    assert!(told.contains("gemm:fp8") && told.contains("rows left out: median"), "{told}");
+    let (printed, _) = good(&import);
+    assert!(printed.contains("gemm:fp8") && printed.contains("rows left out: median"), "{printed}");
     let text = std::fs::read_to_string(root.join("kernels_h100_sxm.txt")).unwrap();
     assert!(text.starts_with("servescope-kernels 1\ngpu h100_sxm\naxis "), "{text}");
     assert!(text.contains("\ngemm:fp8 vllm-0.19.0 "), "{text}");
     products(&path, |m, _, _| if m == 8 { -1.0 } else { 1.0 });
-    let told = refused(&import);
-    assert!(told.contains("gemm_perf.parquet: row 9") && told.contains("latency"), "{told}");
+    let printed = refused(&import);
+    assert!(printed.contains("gemm_perf.parquet: row 9") && printed.contains("latency"), "{printed}");
     std::fs::write(&path, "no table").unwrap();
     assert!(refused(&import).contains("gemm_perf.parquet"));
 }

@@ -182,30 +182,32 @@ fn points_without_a_run_are_told_and_the_others_stay() {
 
 #[test]
 fn bad_sweeps_are_refused() {
-    let told = |more: &[&str]| refused(&[&["sweep"], more].concat());
-    assert!(told(&[]).contains("1 to 4 parameters"));
-    assert!(told(&["--over", "workload.rate_rps=1:2:3"]).contains("--metric"));
+    let reported = |more: &[&str]| refused(&[&["sweep"], more].concat());
+    assert!(reported(&[]).contains("1 to 4 parameters"));
+    assert!(reported(&["--over", "workload.rate_rps=1:2:3"]).contains("--metric"));
     assert!(
-        told(&["--over", "workload.rate=1:2:3", "--metric", "preemptions"]).contains("workload.rate_rps")
+        reported(&["--over", "workload.rate=1:2:3", "--metric", "preemptions"]).contains("workload.rate_rps")
     );
-    assert!(told(&["--over", "workload.rate_rps=1:2:3", "--metric", "preemption"]).contains("preemptions"));
+    assert!(
+        reported(&["--over", "workload.rate_rps=1:2:3", "--metric", "preemption"]).contains("preemptions")
+    );
     let large = ["--over", "workload.rate_rps=1:2:9999", "--metric", "preemptions", "--seeds", "100"];
-    assert!(told(&large).contains("9999 x 100 runs are more than 200000"));
+    assert!(reported(&large).contains("9999 x 100 runs are more than 200000"));
     let dir = folder("sweep-bad");
     let garbage = file(&dir, "garbage", "no lines\nof a sweep\n");
     let one = ["--over", "workload.rate_rps=1,2", "--metric", "preemptions"];
-    let of_file = told(&[&one[..], &["--out", &garbage]].concat());
+    let of_file = reported(&[&one[..], &["--out", &garbage]].concat());
     assert!(of_file.contains("line 1 is no result of a sweep"), "{of_file}");
     assert_eq!(std::fs::read_to_string(&garbage).unwrap(), "no lines\nof a sweep\n");
     let out = text(&dir.join("out")).to_owned();
     good(&[&["sweep", "--set", "workload.duration_s=10"], &one[..], &["--out", &out]].concat());
-    let other = told(&[&one[..], &["--out", &out]].concat());
+    let other = reported(&[&one[..], &["--out", &out]].concat());
     assert!(other.contains("another scenario"), "{other}");
-    assert!(told(&["--points", &garbage]).contains("no plan of a sweep"));
-    assert!(told(&["--join", &garbage]).contains("line 1 is no result"));
+    assert!(reported(&["--points", &garbage]).contains("no plan of a sweep"));
+    assert!(reported(&["--join", &garbage]).contains("line 1 is no result"));
     let plan = text(&dir.join("plan")).to_owned();
     good(&[&["sweep"], &one[..], &["--plan", &plan]].concat());
     for bad in ["0/2", "3/2", "1", "a/b", "1/0"] {
-        assert!(told(&["--points", &plan, "--shard", bad]).contains("I/N expected"), "{bad}");
+        assert!(reported(&["--points", &plan, "--shard", bad]).contains("I/N expected"), "{bad}");
     }
 }

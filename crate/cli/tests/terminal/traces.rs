@@ -9,15 +9,15 @@ fn steps_change_a_trace_and_say_what_they_did() {
     let dir = folder("steps");
     let trace = file(&dir, "t.csv", &format!("{HEAD}0,10,5\n1,20,6\n2,30,7\n3,40,8\n"));
     let steps = ["--step", "window:start_s=1,end_s=3", "--step", "scale_lengths:input=0.5"];
-    let (out, told) = good(&[&["convert", &trace, "--to", "vidur"], &steps[..]].concat());
+    let (out, printed) = good(&[&["convert", &trace, "--to", "vidur"], &steps[..]].concat());
     assert_eq!(out, format!("{HEAD}0,10,6\n1,15,7\n"));
     assert!(
-        told.contains("window: 4 -> 2 requests") && told.contains("2 requests outside of the window"),
-        "{told}"
+        printed.contains("window: 4 -> 2 requests") && printed.contains("2 requests outside of the window"),
+        "{printed}"
     );
-    let told =
+    let printed =
         refused(&["convert", &trace, "--to", "vidur", "--step", "window:start_s=9", "--step", "thin:keep=2"]);
-    assert!(told.contains("--step: thin.keep: 2 is not between 0 and 1"), "{told}");
+    assert!(printed.contains("--step: thin.keep: 2 is not between 0 and 1"), "{printed}");
     assert!(
         refused(&["convert", &trace, "--to", "vidur", "--step", "window:start_s=9"])
             .contains("window leaves no request")
@@ -43,7 +43,7 @@ fn files_are_put_together_by_the_original_rules() {
     };
     let a = file(&dir, "a.jsonl", &(line(0, 1) + &line(1000, 2)));
     let b = file(&dir, "b.jsonl", &(line(0, 3) + &line(1000, 4)));
-    let (concat, told) = good(&["concat", &a, &b]);
+    let (concat, printed) = good(&["concat", &a, &b]);
     let request = |n: u32| format!("{{\"prompt\": \"\", \"prompt_length\": {n}, \"output_length\": 1}}");
     let stamp = |at: u32, requests: &[String]| {
         format!("{{\"timestamp\": {at}, \"requests\": [{}]}}\n", requests.join(", "))
@@ -51,7 +51,7 @@ fn files_are_put_together_by_the_original_rules() {
     let expected =
         stamp(0, &[request(1)]) + &stamp(1000, &[request(2), request(3)]) + &stamp(2000, &[request(4)]);
     assert_eq!(concat, expected);
-    assert!(told.contains("trace 2 starts 1 s in"), "{told}");
+    assert!(printed.contains("trace 2 starts 1 s in"), "{printed}");
     assert_eq!(good(&["convert", &a, &b, "--to", "aibrix"]).0, expected);
     let (gap, _) = good(&["concat", &a, &b, "--gap", "2", "--to", "vidur"]);
     assert_eq!(gap, format!("{HEAD}0,1,1\n1,2,1\n3,3,1\n4,4,1\n"));
@@ -71,9 +71,12 @@ fn any_table_is_read_by_a_mapping_and_bad_rows_are_listed() {
     let dir = folder("mapping");
     let table = file(&dir, "log.csv", "ts,prompt,gen,who\n0,10,5,ann\n500,x,5,bob\n1000,20,6,bob\n1500,3\n");
     let map = ["--map", "arrival=ts:ms,input=prompt,output=gen,user=who", "--to", "vidur"];
-    let told = refused(&[&["convert", &table], &map[..]].concat());
-    assert!(told.contains("log.csv: row 3, column prompt: a whole number expected, got \"x\""), "{told}");
-    let (out, told) = good(&[&["convert", &table, "--skip-bad-rows"], &map[..]].concat());
+    let printed = refused(&[&["convert", &table], &map[..]].concat());
+    assert!(
+        printed.contains("log.csv: row 3, column prompt: a whole number expected, got \"x\""),
+        "{printed}"
+    );
+    let (out, printed) = good(&[&["convert", &table, "--skip-bad-rows"], &map[..]].concat());
     assert_eq!(out, format!("{HEAD}0,10,5\n1,20,6\n"));
     for words in [
         "row 3, column prompt",
@@ -81,7 +84,7 @@ fn any_table_is_read_by_a_mapping_and_bad_rows_are_listed() {
         "1 rows, cell_count",
         "2 rows could not be read",
     ] {
-        assert!(told.contains(words), "{words}: {told}");
+        assert!(printed.contains(words), "{words}: {printed}");
     }
     assert!(
         refused(&["convert", &table, "--map", "arrival=ts", "--to", "vidur"])

@@ -109,8 +109,8 @@ fn a_runs_own_nested_configuration_means_the_same() {
 #[test]
 fn what_is_not_vidurs_is_refused_by_name_and_what_it_ignores_is_told() {
     let unknown = config("vidur_unknown", &json!({"synthetic_request_generator_config_num_request": 5}));
-    let told = refused(&["simulate", "--vidur", &unknown]);
-    assert!(told.contains("synthetic_request_generator_config_num_request:"), "{told}");
+    let printed = refused(&["simulate", "--vidur", &unknown]);
+    assert!(printed.contains("synthetic_request_generator_config_num_request:"), "{printed}");
     let idle = config("vidur_idle", &json!({"gamma_request_interval_generator_config_cv": 3.0}));
     let (_, note) = good(&["simulate", "--vidur", &idle]);
     assert!(
@@ -144,8 +144,8 @@ fn what_is_not_vidurs_is_refused_by_name_and_what_it_ignores_is_told() {
         ("degree", json!({"replica_config_tensor_parallel_size": 3}), "tensor_parallel_size 1, 2, 4"),
         ("replay", json!({"request_generator_config_type": "trace_replay"}), "--trace FILE is missing"),
     ] {
-        let told = refused(&["simulate", "--vidur", &config(&format!("vidur_bad_{name}"), &flags)]);
-        assert!(told.contains(why), "{name}: {told}");
+        let printed = refused(&["simulate", "--vidur", &config(&format!("vidur_bad_{name}"), &flags)]);
+        assert!(printed.contains(why), "{name}: {printed}");
     }
     let named = config("vidur_both", &json!({"request_generator_config_type": "synthetic"}));
     let trace = file(

@@ -47,8 +47,8 @@ fn causes_and_delays_of_the_files_add_up_exactly() {
 
 #[test]
 fn one_request_is_told_in_a_sentence_and_in_json() {
-    let (told, _) = good(&[&["simulate", "--why", "100"], &BUSY[..]].concat());
-    let sentence = told.lines().last().expect("a line");
+    let (printed, _) = good(&[&["simulate", "--why", "100"], &BUSY[..]].concat());
+    let sentence = printed.lines().last().expect("a line");
     assert!(sentence.starts_with("request 100 took "), "{sentence}");
     assert!(sentence.contains(" behind ") && sentence.contains("of user "), "{sentence}");
     let why = &json(&[&["simulate", "--json", "--why", "100"], &BUSY[..]].concat())["why"];

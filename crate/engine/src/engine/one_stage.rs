@@ -55,9 +55,9 @@ impl Replica {
             self.batch = Some(batch);
             return Some(self.scheduler().wakes_us()).filter(|&wakes_us| wakes_us < f64::INFINITY);
         }
-        let goes_on =
+        let continues_run =
             batch.chunks.is_empty() && self.run.as_ref().is_some_and(|run| run.done < run.valid_for);
-        if !goes_on {
+        if !continues_run {
             self.close_run(context, &[]);
             let time = context.cost.stage_time(&batch.batch(), true);
             debug_assert!(

@@ -16,8 +16,8 @@ impl Fleet {
                 && (run.record.resident_adapters, run.record.adapter_tokens) == batch.in_memory
                 && run.time_after(run.done) == now_us
         };
-        batch.goes_on = batch.composition > 0 && replica.run.as_ref().is_some_and(is_next);
-        if !batch.goes_on {
+        batch.continues_run = batch.composition > 0 && replica.run.as_ref().is_some_and(is_next);
+        if !batch.continues_run {
             let time = cost.stage_time(&batch.batch(), true);
             replica.run = Some(BatchRun::begin(replica, &context, batch, time, 0));
         }
@@ -73,7 +73,7 @@ impl Fleet {
             let is_served = Some(slot) == served;
             if is_served {
                 replica.write(&mut context, batch, before, batch.decodes, blocks);
-                (batch.goes_on, batch.first_us, batch.began_us) = (true, first_us, began_us);
+                (batch.continues_run, batch.first_us, batch.began_us) = (true, first_us, began_us);
             }
             // Where two are under way, the one on the stage was formed when the one before it began.
             let has_waited = replica.in_flight > 1 && is_served;

@@ -8,7 +8,7 @@ use servescope_workload::RequestId;
 
 use super::Fleet;
 use super::events::Event;
-use super::pipeline_turns::PipelineTurns;
+use super::pipeline_rounds::PipelineRounds;
 use super::stage_passes::Stage;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::{batch_end, running_list, scheduler};
@@ -29,7 +29,7 @@ pub(super) struct Pipeline {
     pub(super) queue: VecDeque<Option<u32>>,
     /// Batches that have just ended and whose requests may decode on as they are.
     pub(super) again: Vec<u32>,
-    pub(super) turns: PipelineTurns,
+    pub(super) rounds: PipelineRounds,
 }
 
 impl Pipeline {
@@ -42,7 +42,7 @@ impl Pipeline {
             has_left: false,
             queue: VecDeque::new(),
             again: Vec::new(),
-            turns: PipelineTurns::default(),
+            rounds: PipelineRounds::default(),
         }
     }
 
@@ -58,8 +58,8 @@ impl Pipeline {
 
     /// Whether all batches in the stages differ by a token of each request only.
     pub(super) fn is_steady(&self) -> bool {
-        let told = |batch: &ScheduledBatch| batch.steady.map(|_| (batch.composition, batch.in_memory));
-        let mut all = self.under_way().map(told);
+        let reported = |batch: &ScheduledBatch| batch.steady.map(|_| (batch.composition, batch.in_memory));
+        let mut all = self.under_way().map(reported);
         let first = all.next().flatten();
         first.is_some_and(|(composition, _)| composition > 0) && all.all(|other| other == first)
     }
@@ -255,10 +255,10 @@ impl Fleet {
         let mut again = std::mem::take(&mut pipeline.again);
         let (replica, mut context, _) = self.parts(place, now_us);
         let requests_before = replica.num_running + replica.num_waiting;
-        let goes_on =
+        let continues_run =
             replica.stages > 1 && batch_end::ends_alike(replica, &mut context, &mut batches[slot as usize]);
         let mut apart = Vec::new();
-        if !goes_on {
+        if !continues_run {
             // Those that ended before it at this time stand before it.
             apart.append(&mut again);
             for &ended in &apart {
@@ -279,7 +279,7 @@ impl Fleet {
         pipeline.has_ended = true;
         pipeline.has_left |= has_left;
         pipeline.batches = batches;
-        if goes_on {
+        if continues_run {
             pipeline.again.push(slot);
         } else {
             pipeline.unused.push(slot);

@@ -221,8 +221,8 @@ impl<'a> WhyTables<'a> {
 
     /// It held memory and was in no iteration: up to when it was left out of one, the one under way had to end.
     fn stall(&self, id: usize, before: u64, start: u64, end: u64, parts: &mut Vec<TimePart>) {
-        let told = self.deferrals.get(id).iter().rev();
-        let deferral = told.map(|deferral| (in_ns(deferral.time_us), deferral.by_rule));
+        let recorded = self.deferrals.get(id).iter().rev();
+        let deferral = recorded.map(|deferral| (in_ns(deferral.time_us), deferral.by_rule));
         let left_out = deferral.filter(|&(time, _)| time <= end).find(|&(time, _)| time >= before);
         let from = left_out.map_or(end, |(time, _)| time.clamp(start, end));
         parts.push(part(Cause::RunningIteration, start, from));
@@ -361,8 +361,8 @@ fn ends_of(report: &Report) -> Vec<u64> {
             // It was rejected at once when it came in.
             _ => report.gateway.as_ref().map_or(f64::NAN, |log| log.forwarded_us[id]),
         };
-        let told = result.finish_us.unwrap_or(if left[id].is_nan() { otherwise } else { left[id] });
-        in_ns(if told.is_nan() { 0.0 } else { told }).max(in_ns(report.trace.arrival_us[id]))
+        let recorded = result.finish_us.unwrap_or(if left[id].is_nan() { otherwise } else { left[id] });
+        in_ns(if recorded.is_nan() { 0.0 } else { recorded }).max(in_ns(report.trace.arrival_us[id]))
     };
     (0..n).map(end_of).collect()
 }

@@ -62,7 +62,7 @@ impl ClientLoads {
         self.change(client, -1, 0);
     }
 
-    /// A waiting request is let through with so many tokens.
+    /// A waiting request is let through with this many tokens.
     pub(super) fn enters_engine(&mut self, client: ClientId, tokens: f64, now_us: f64) {
         self.change(client, -1, 1);
         let weighed = tokens * self.weight(now_us);

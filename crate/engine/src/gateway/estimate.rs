@@ -109,10 +109,10 @@ mod tests {
         }
         estimator.step(20e3);
         let expected = 200.0 / 2e-3 + 20e3;
-        let told = estimator.ttft_us(200).expect("something was seen");
-        assert!((told / expected - 1.0).abs() < 2e-3, "{told} us, expected {expected}");
+        let reported = estimator.ttft_us(200).expect("something was seen");
+        assert!((reported / expected - 1.0).abs() < 2e-3, "{reported} us, expected {expected}");
         estimator.arrives(1_000, now);
         let behind = estimator.ttft_us(200).expect("something was seen");
-        assert!((behind - told - 1_000.0 / 2e-3).abs() < 2e3, "the prompt ahead adds its time");
+        assert!((behind - reported - 1_000.0 / 2e-3).abs() < 2e3, "the prompt ahead adds its time");
     }
 }

@@ -166,7 +166,7 @@ impl Frontend {
         }
     }
 
-    /// A request at the engine has come to its end, whichever way: the request that waits for it thinks, and sends.
+    /// A request at the engine has ended, complete or not: the request that waits for it thinks, and sends.
     #[inline]
     pub(crate) fn ended(&mut self, trace: &Trace, id: RequestId, at_us: f64, produced: u32, completed: bool) {
         if let Some(proxy) = self.proxy() {

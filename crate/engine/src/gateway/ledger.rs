@@ -64,7 +64,7 @@ impl QuotaKind {
     /// The kinds of token quotas, in the order in which they are set.
     pub(super) const TOKENS: [Self; 3] = [Self::Input, Self::Output, Self::Total];
 
-    /// What so many tokens, input and output, count for it.
+    /// What this many tokens, input and output, count for it.
     pub(super) fn amount(self, [input, output]: [u32; 2]) -> f64 {
         match self {
             Self::Input => f64::from(input),
@@ -175,7 +175,7 @@ impl SlidingWindowLog {
         number
     }
 
-    /// The charge of that number was for so many tokens and should be for fewer, as far as it still counts.
+    /// The charge of that number was for this many tokens and should be for fewer, as far as it still counts.
     pub(super) fn give_back(&mut self, number: u64, tokens: [u32; 2], now_us: f64) {
         self.advance_to(now_us);
         let place = number.checked_sub(self.gone);
@@ -221,8 +221,8 @@ mod tests {
     /// Charges as they were made: when, whose, what.
     type Told = Vec<(f64, u32, Taken)>;
 
-    fn counted(told: &Told, whose: impl Fn(u32) -> bool, kind: QuotaKind, now_us: f64) -> f64 {
-        let counts = told.iter().filter(|t| whose(t.1) && t.0 + MINUTE_US > now_us);
+    fn counted(charges: &Told, whose: impl Fn(u32) -> bool, kind: QuotaKind, now_us: f64) -> f64 {
+        let counts = charges.iter().filter(|t| whose(t.1) && t.0 + MINUTE_US > now_us);
         counts.fold(0.0, |sum, (_, _, taken)| match kind {
             QuotaKind::Requests => sum + f64::from(taken.requests),
             kind => sum + kind.amount(taken.tokens),
@@ -240,34 +240,34 @@ mod tests {
             floors in [0i64..900, 0i64..900, 0i64..900],
         ) {
             let mut ledger = SlidingWindowLog::new(CLIENTS as usize).with_floors(floors);
-            let mut told = Told::new();
+            let mut charges = Told::new();
             let mut now = 0.0;
             for (gap, client, requests, tokens, gives_back) in moves {
                 now += f64::from(gap / 4) * f64::from(requests);
                 let taken = Taken { requests, tokens };
-                prop_assert_eq!(ledger.charge(ClientId::new(client), taken, now), told.len() as u64);
-                told.push((now, client, taken));
-                let early = told.len().saturating_sub(7);
+                prop_assert_eq!(ledger.charge(ClientId::new(client), taken, now), charges.len() as u64);
+                charges.push((now, client, taken));
+                let early = charges.len().saturating_sub(7);
                 if gives_back {
                     // Of an earlier charge, perhaps of one that counts no more.
-                    let back = told[early].2.tokens.map(|tokens| tokens / 2);
+                    let back = charges[early].2.tokens.map(|tokens| tokens / 2);
                     ledger.give_back(early as u64, back, now);
-                    told[early].2.tokens = [0, 1].map(|i| told[early].2.tokens[i] - back[i]);
+                    charges[early].2.tokens = [0, 1].map(|i| charges[early].2.tokens[i] - back[i]);
                 }
                 for (kind, floor) in QuotaKind::TOKENS.into_iter().zip(floors) {
-                    let used = (0..CLIENTS).map(|client| counted(&told, |other| other == client, kind, now));
+                    let used = (0..CLIENTS).map(|client| counted(&charges, |other| other == client, kind, now));
                     let beyond: f64 = used.map(|used| (used - floor as f64).max(0.0)).sum();
                     prop_assert_eq!(ledger.beyond_floors(kind), beyond);
                 }
                 for client in 0..CLIENTS {
                     for kind in KINDS {
-                        let used = counted(&told, |other| other == client, kind, now);
+                        let used = counted(&charges, |other| other == client, kind, now);
                         prop_assert_eq!(ledger.used(kind, ClientId::new(client)), used);
                         if used + cost > quota {
                             // When it falls: at the end of one of its charges, and no earlier one.
                             let fits = |used: f64| used + cost <= quota;
                             let at = ledger.falls_to_us(kind, ClientId::new(client), fits, now);
-                            let then = |at: f64| counted(&told, |other| other == client, kind, at);
+                            let then = |at: f64| counted(&charges, |other| other == client, kind, at);
                             prop_assert!(at > now && fits(then(at)) && !fits(then(at - 0.125)), "{at}");
                         }
                     }

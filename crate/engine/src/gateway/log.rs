@@ -232,7 +232,7 @@ pub struct GatewayLog {
 }
 
 impl GatewayLog {
-    /// An empty log of so many requests.
+    /// An empty log of this many requests.
     pub(super) fn new(requests: usize, client: Client, clients: usize, pool_tokens: f64) -> Self {
         Self {
             passages: vec![GatewayRequestLog::default(); requests],

@@ -39,7 +39,7 @@ pub struct PredictorConfig {
 /// Buckets of a history for each doubling of the length.
 const PER_DOUBLING: f64 = 8.0;
 
-/// The bucket of outputs of so many tokens.
+/// The bucket of outputs of this many tokens.
 fn bucket(tokens: u32) -> usize {
     (PER_DOUBLING * libm::log2(f64::from(tokens.max(1)))).ceil() as usize
 }
@@ -128,7 +128,7 @@ pub struct OutputLengthPredictor {
 }
 
 impl OutputLengthPredictor {
-    /// A predictor for so many clients that has seen nothing.
+    /// A predictor for this many clients that has seen nothing.
     pub fn new(rule: PredictorConfig, clients: usize, seed: u64) -> Self {
         let learns = matches!(rule.source, LengthSource::History | LengthSource::Average);
         Self {
@@ -174,7 +174,7 @@ impl OutputLengthPredictor {
         libm::exp(self.rule.noise * normal)
     }
 
-    /// A request of a client ended with so many tokens.
+    /// A request of a client ended with this many tokens.
     pub fn learn(&mut self, client: ClientId, produced: u32) {
         if let Some(history) = self.histories.get_mut(client.index()).filter(|_| produced > 0) {
             history.add(produced, self.buckets.of(produced), self.growth);
@@ -211,7 +211,7 @@ mod tests {
         drawn.sort_unstable();
         let at = |share: f64| f64::from(drawn[(share * drawn.len() as f64) as usize]);
         assert!((at(0.5) / 300.0 - 1.0).abs() < 0.02, "median {}", at(0.5));
-        // One standard deviation above the median lies 84.13 % of a normal law.
+        // One standard deviation above the median lies 84.13 % of a normal distribution.
         assert!((at(0.8413) / (300.0 * libm::exp(0.4)) - 1.0).abs() < 0.03, "84 % at {}", at(0.8413));
     }
 

@@ -44,7 +44,7 @@ use crate::replica::queue::client_queue::ClientQueue;
 use crate::replica::queue::fairness::FairnessRules;
 use crate::request::Rejection;
 
-/// The load is looked at so many times within the time over which it is averaged, and as often as these bounds allow,
+/// The load is looked at this many times within the time over which it is averaged, and as often as these bounds allow,
 /// microseconds.
 const LOOKS: f64 = 2.0;
 const LOAD_EVERY_US: [f64; 2] = [100e3, 1e6];
@@ -80,7 +80,7 @@ pub(crate) enum GatewayOutcome {
 pub(crate) enum EngineEvent {
     /// Its first token is there.
     FirstToken,
-    /// It has ended with so many tokens, of its own accord or not.
+    /// It has ended with this many tokens, complete or not.
     Ended {
         /// Tokens produced.
         produced: u32,

@@ -3,7 +3,7 @@
 //!
 //! A request is let through when `free - headroom - reserved >= predicted`. Its reservation is what is predicted of it,
 //! prompt and output, less the tokens of it that the engine holds: it shrinks as tokens appear and is gone when the request
-//! has ended, whichever way. The usage is looked at when the proxy decides and its last look is too old.
+//! has ended, complete or not. The usage is looked at when the proxy decides and its last look is too old.
 //!
 //! A request that waits at the engine holds nothing, so a look asks only for the requests that joined a batch since the last one and
 //! those that held something then: it costs O(running requests), however many wait.
@@ -32,7 +32,7 @@ pub struct KvReservation {
 }
 
 impl KvReservation {
-    /// Token microseconds since the last cut, so many microseconds ago.
+    /// Token microseconds since the last cut, this many microseconds ago.
     fn token_us(&self, since_us: f64) -> f64 {
         // Rounding may leave less than nothing of a reservation that was used up at once.
         (f64::from(self.left) * since_us - self.moment).max(0.0)
@@ -70,7 +70,7 @@ pub struct KvReservations<T> {
 }
 
 impl<T> KvReservations<T> {
-    /// No reservation, for so many requests. `leaks`: what is left at a request's end is not given back.
+    /// No reservation, for this many requests. `leaks`: what is left at a request's end is not given back.
     pub fn new(requests: usize, leaks: bool) -> Self {
         Self {
             open: Vec::new(),
@@ -165,18 +165,18 @@ impl<T> KvReservations<T> {
         let since_us = at_us - self.cut_us;
         let Self { open, notes, place, watched, reserved, .. } = self;
         debug_assert!(held.len() == watched.len(), "those that are watched were asked for");
-        let mut told = held.iter();
+        let mut model = held.iter();
         watched.retain(|&id| {
             let place = place[id] as usize;
             let (entry, note) = (&mut open[place], &mut notes[place]);
-            let told = told.next().copied().flatten();
-            let held = told.unwrap_or(0);
+            let model = model.next().copied().flatten();
+            let held = model.unwrap_or(0);
             each(entry, note, held);
             let left = entry.predicted.saturating_sub(held);
             entry.moment += (i64::from(left) - i64::from(entry.left)) as f64 * since_us;
             *reserved = *reserved - u64::from(entry.left) + u64::from(left);
             entry.left = left;
-            entry.is_watched = told.is_some();
+            entry.is_watched = model.is_some();
             entry.is_watched
         });
     }

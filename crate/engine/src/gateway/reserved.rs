@@ -74,7 +74,7 @@ impl ReservationTimeline {
     /// Every part of a run that ends at `end_us`, in order of time. From the last event on nothing changes.
     pub fn parts(&self, client: Client, end_us: f64) -> impl Iterator<Item = Part> {
         let range = self.parties(client);
-        let told = self.ends.iter().enumerate().flat_map(move |(cell, &end)| {
+        let timeline = self.ends.iter().enumerate().flat_map(move |(cell, &end)| {
             let from_us = cell as f64 * self.cell_us;
             let until_us = (from_us + self.cell_us).min(self.until_us);
             let to_us = until_us.min(end_us);
@@ -90,7 +90,7 @@ impl ReservationTimeline {
         let lasted = (end_us - self.until_us).max(0.0);
         let stays = self.left.iter().enumerate().filter(move |(_, left)| **left * lasted > 0.0);
         let stays = stays.map(move |(party, left)| (party, self.until_us, end_us, left * lasted));
-        told.chain(stays).filter(move |part| range.contains(&part.0)).map(
+        timeline.chain(stays).filter(move |part| range.contains(&part.0)).map(
             move |(party, from_us, to_us, token_us)| {
                 let client = ClientId::new((party - self.parties(client).start) as u32);
                 Part { client, from_us, to_us, token_us }
@@ -109,7 +109,7 @@ struct Leak {
 /// Writes it down.
 #[derive(Debug, Clone)]
 pub(super) struct Recorder {
-    told: ReservationTimeline,
+    timeline: ReservationTimeline,
     /// Start of the cell that is now, and its end.
     begin_us: f64,
     edge_us: f64,
@@ -131,7 +131,7 @@ impl Recorder {
             cell_us *= 2.0;
         }
         Self {
-            told: ReservationTimeline {
+            timeline: ReservationTimeline {
                 cell_us,
                 until_us: 0.0,
                 users,
@@ -153,7 +153,7 @@ impl Recorder {
 
     /// The user and the adapter of a request.
     fn parties_of(&self, trace: &Trace, id: RequestId) -> [u32; 2] {
-        let (users, adapters) = (self.told.users, self.told.parties - self.told.users);
+        let (users, adapters) = (self.timeline.users, self.timeline.parties - self.timeline.users);
         [
             Client::User.of(trace, id, users).get(),
             users as u32 + Client::Adapter.of(trace, id, adapters).get(),
@@ -183,7 +183,7 @@ impl Recorder {
             return;
         }
         if self.leaks.is_empty() {
-            self.leaks = vec![Leak::default(); self.told.parties];
+            self.leaks = vec![Leak::default(); self.timeline.parties];
         }
         let (left, since_us) = (f64::from(left), at_us - self.begin_us);
         for party in self.parties_of(trace, id) {
@@ -206,8 +206,8 @@ impl Recorder {
         while at_us >= self.edge_us {
             self.close(trace, self.edge_us, reservations);
             self.thin_out();
-            self.begin_us = self.told.ends.len() as f64 * self.told.cell_us;
-            self.edge_us = self.begin_us + self.told.cell_us;
+            self.begin_us = self.timeline.ends.len() as f64 * self.timeline.cell_us;
+            self.edge_us = self.begin_us + self.timeline.cell_us;
         }
         self.edge_us
     }
@@ -228,41 +228,42 @@ impl Recorder {
 
     /// Writes down the cell's numbers.
     fn write(&mut self) {
-        let told = &mut self.told;
+        let timeline = &mut self.timeline;
         for &party in &self.touched {
-            told.party.push(party);
-            told.token_us.push(std::mem::take(&mut self.now[party as usize]));
+            timeline.party.push(party);
+            timeline.token_us.push(std::mem::take(&mut self.now[party as usize]));
         }
         self.touched.clear();
-        told.ends.push(told.party.len());
+        timeline.ends.push(timeline.party.len());
     }
 
     /// Makes one cell of two where there are too many.
     fn thin_out(&mut self) {
-        let cells = self.told.ends.len();
-        let is_much = cells >= MOST_CELLS || (cells >= FEWEST_CELLS && self.told.party.len() > MOST_PARTS);
+        let cells = self.timeline.ends.len();
+        let is_much =
+            cells >= MOST_CELLS || (cells >= FEWEST_CELLS && self.timeline.party.len() > MOST_PARTS);
         if !is_much || !cells.is_multiple_of(2) {
             return;
         }
         // The numbers of two cells are at most as many as one cell's of both: they are written over what is read.
         let (mut from, mut kept) = (0, 0);
         for cell in 0..cells / 2 {
-            let end = self.told.ends[2 * cell + 1];
+            let end = self.timeline.ends[2 * cell + 1];
             for place in from..end {
-                self.add_to(self.told.party[place], self.told.token_us[place]);
+                self.add_to(self.timeline.party[place], self.timeline.token_us[place]);
             }
             from = end;
             for party in self.touched.drain(..) {
-                self.told.party[kept] = party;
-                self.told.token_us[kept] = std::mem::take(&mut self.now[party as usize]);
+                self.timeline.party[kept] = party;
+                self.timeline.token_us[kept] = std::mem::take(&mut self.now[party as usize]);
                 kept += 1;
             }
-            self.told.ends[cell] = kept;
+            self.timeline.ends[cell] = kept;
         }
-        self.told.ends.truncate(cells / 2);
-        self.told.party.truncate(kept);
-        self.told.token_us.truncate(kept);
-        self.told.cell_us *= 2.0;
+        self.timeline.ends.truncate(cells / 2);
+        self.timeline.party.truncate(kept);
+        self.timeline.token_us.truncate(kept);
+        self.timeline.cell_us *= 2.0;
     }
 
     /// All that was recorded up to now.
@@ -272,18 +273,18 @@ impl Recorder {
         until_us: f64,
         reservations: &mut KvReservations<T>,
     ) -> ReservationTimeline {
-        self.told.total_token_us = reservations.total_token_us(until_us);
-        self.told.until_us = until_us;
+        self.timeline.total_token_us = reservations.total_token_us(until_us);
+        self.timeline.until_us = until_us;
         self.close(trace, until_us, reservations);
         for entry in reservations.open() {
             for party in self.parties_of(trace, entry.id) {
-                self.told.left[party as usize] += f64::from(entry.left);
+                self.timeline.left[party as usize] += f64::from(entry.left);
             }
         }
         for &party in &self.leaky {
-            self.told.left[party as usize] += self.leaks[party as usize].tokens;
+            self.timeline.left[party as usize] += self.leaks[party as usize].tokens;
         }
-        self.told
+        self.timeline
     }
 }
 
@@ -353,7 +354,7 @@ mod tests {
             let trace = trace();
             let mut reservations = KvReservations::new(REQUESTS as usize, leaks);
             let mut recorder = Recorder::new(&trace, lasts_us);
-            let parties = recorder.told.parties;
+            let parties = recorder.timeline.parties;
             // Of each request what is reserved, and what leaked in its name before.
             let (mut held, mut leaked) = (vec![None; REQUESTS as usize], vec![0u64; REQUESTS as usize]);
             let (mut now_us, mut stills): (f64, Vec<Still>) = (0.0, Vec::new());
@@ -415,8 +416,8 @@ mod tests {
             let reserved = recorder.finish(&trace, now_us, &mut reservations);
             prop_assert!(reserved.ends.len() <= MOST_CELLS);
             let cells = reserved.ends.len();
-            let told = stills.iter().map(|s| s.2 as f64 * overlap(s, 0.0, end_us)).sum::<f64>();
-            prop_assert!(end_us < now_us || near(reserved.total_token_us(end_us), told));
+            let timeline = stills.iter().map(|s| s.2 as f64 * overlap(s, 0.0, end_us)).sum::<f64>();
+            prop_assert!(end_us < now_us || near(reserved.total_token_us(end_us), timeline));
             for client in [Client::User, Client::Adapter] {
                 prop_assert_eq!(reserved.clients(client), client.count(&trace));
                 let range = reserved.parties(client);

@@ -192,7 +192,7 @@ mod tests {
             let mut waits = Waits::new(CLIENTS as usize, 30e6);
             let mut held = [false; CLIENTS as usize];
             // (asked, since when it waits for the engine, request, client, tokens)
-            let mut told: Vec<(f64, f64, RequestId, ClientId, u32)> = Vec::new();
+            let mut model: Vec<(f64, f64, RequestId, ClientId, u32)> = Vec::new();
             let (mut now, mut next, mut engine_tokens) = (0.0, 0u32, 0.0);
             for (what, client, gap) in moves {
                 let client = ClientId::new(client);
@@ -201,15 +201,15 @@ mod tests {
                     0 | 1 => {
                         waits.arrives(client, gap, now);
                         let id = RequestId::new(next); waits.stays(client, id, now);
-                        told.push((now, now, id, client, gap));
+                        model.push((now, now, id, client, gap));
                         next += 1;
                     }
-                    2 => if let Some(place) = told.iter().position(|t| t.3 == client) {
-                        let gone = told.remove(place);
+                    2 => if let Some(place) = model.iter().position(|t| t.3 == client) {
+                        let gone = model.remove(place);
                         waits.leaves(client, gone.4, now);
                     },
-                    3 => if let Some(place) = told.iter().position(|t| t.3 == client && !held[client]) {
-                        let through = told.remove(place);
+                    3 => if let Some(place) = model.iter().position(|t| t.3 == client && !held[client]) {
+                        let through = model.remove(place);
                         waits.is_let_through(client, through.4);
                         engine_tokens += f64::from(through.4);
                     },
@@ -220,17 +220,17 @@ mod tests {
                     _ => {
                         waits.release(client, now);
                         if std::mem::take(&mut held[client]) {
-                            told.iter_mut().filter(|t| t.3 == client).for_each(|t| t.1 = now);
+                            model.iter_mut().filter(|t| t.3 == client).for_each(|t| t.1 = now);
                         }
                     }
                 }
-                let free = || told.iter().filter(|t| !held[t.3]);
+                let free = || model.iter().filter(|t| !held[t.3]);
                 let longest = free().map(|t| now - t.1).fold(0.0, f64::max);
-                let is_there = |at: f64, id: RequestId| told.iter().any(|t| t.2 == id && t.0 == at);
+                let is_there = |at: f64, id: RequestId| model.iter().any(|t| t.2 == id && t.0 == at);
                 prop_assert_eq!(waits.longest_us(now, is_there), longest);
                 let ahead = free().map(|t| f64::from(t.4)).sum::<f64>() + engine_tokens;
                 prop_assert_eq!(waits.estimator.backlog() as f64, ahead);
-                let all = told.iter().map(|t| f64::from(t.4)).sum::<f64>() + engine_tokens;
+                let all = model.iter().map(|t| f64::from(t.4)).sum::<f64>() + engine_tokens;
                 if let Some(with_held) = &waits.with_held {
                     prop_assert_eq!(with_held.backlog() as f64, all);
                 }

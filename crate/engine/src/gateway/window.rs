@@ -18,7 +18,7 @@ pub enum Window {
     Fixed,
     /// Parts of a minute, microseconds each.
     Sub(f64),
-    /// A bucket that saves up the quota of so many microseconds.
+    /// A bucket that saves up the quota of this many microseconds.
     Bucket(f64),
     /// The generic cell rate algorithm with that tolerance, microseconds.
     Gcra(f64),
@@ -250,7 +250,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_span_lets_in_more_than_the_law(
+        fn no_span_admits_more_than_the_bound(
             requests in prop::collection::vec((0.0..20e6f64, 1.0..400.0f64), 1..120),
             per_minute in 1.0..5_000.0f64,
             window in windows(),
@@ -270,8 +270,8 @@ mod tests {
                 let mut sum = 0.0;
                 for &(to, cost) in &let_in[i..] {
                     sum += cost;
-                    let law = bound(&quota, to - from, 400.0);
-                    prop_assert!(sum <= law * (1.0 + 1e-9), "{sum} from {from} to {to}, at most {law}");
+                    let most = bound(&quota, to - from, 400.0);
+                    prop_assert!(sum <= most * (1.0 + 1e-9), "{sum} from {from} to {to}, at most {most}");
                 }
             }
         }
@@ -307,7 +307,7 @@ mod tests {
             requests in prop::collection::vec((0u32..30_000_000, 1u32..400, 0u32..100), 1..100),
             burst_s in 1u32..100,
         ) {
-            // Numbers on a grid on which both are exact, so that no decision hangs on rounding.
+            // Numbers on a grid on which both are exact, so that no decision depends on rounding.
             let per_minute = 60_000.0;
             let bucket = Quota { per_minute, window: Window::Bucket(f64::from(burst_s) * 1e6) };
             let gcra = Quota { per_minute, window: Window::Gcra(f64::from(burst_s) * 1e6) };
@@ -362,8 +362,11 @@ mod tests {
                     allowed
                 };
                 let share = (0..100_000u32).filter(|i| take(i)).count() as f64 / 1e5;
-                let law = (80.0 / (rate_rps * 50.0)).min(1.0);
-                assert!((share - law).abs() < 3e-3, "{window:?}, {rate_rps} req/s: {share}, expected {law}");
+                let expected = (80.0 / (rate_rps * 50.0)).min(1.0);
+                assert!(
+                    (share - expected).abs() < 3e-3,
+                    "{window:?}, {rate_rps} req/s: {share}, expected {expected}"
+                );
             }
         }
     }

@@ -80,15 +80,15 @@ fn each_run(timeline: &Timeline, take: &mut dyn FnMut(GapRun)) {
 
 /// The gaps between the tokens of equal iterations: those that the first of them ends, and the others.
 fn of_iterations(run: &IterationRun) -> [GapRun; 2] {
-    let law = LinearDecode::new(run.first_us, run.growth_us);
+    let decode = LinearDecode::new(run.first_us, run.growth_us);
     let others = GapRun {
         at_us: run.start_us,
-        first_us: law.iteration_us(1),
+        first_us: decode.iteration_us(1),
         growth_us: run.growth_us,
         iterations: if run.decodes > 0 { run.iterations - 1 } else { 0 },
         count: run.decodes,
     };
-    [GapRun::equal(run.start_us, run.start_us + law.elapsed_us(1) - run.start_us, run.fresh), others]
+    [GapRun::equal(run.start_us, run.start_us + decode.elapsed_us(1) - run.start_us, run.fresh), others]
 }
 
 impl InterTokenLatencies {

@@ -13,7 +13,7 @@ pub(crate) enum RequestStatus {
     Prefilling,
     /// Holds memory and decodes.
     Decoding,
-    /// Gone, whichever way.
+    /// It has left, complete or not.
     Finished,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Adapters {
     /// With slots: waiting requests by adapter, and how many of them may be admitted when every slot is used: those without an adapter,
     /// or with one that is.
     waiting: Vec<u32>,
-    welcome: u32,
+    admissible_waiting: u32,
     /// Iterations formed so far, and the one in which each adapter was counted last.
     iteration: u64,
     counted: Vec<u64>,
@@ -58,7 +58,7 @@ impl Adapters {
             },
             loading: config.loading,
             waiting: Vec::new(),
-            welcome: 0,
+            admissible_waiting: 0,
             iteration: 0,
             counted: Vec::new(),
             loads: 0,
@@ -82,7 +82,7 @@ impl Adapters {
 
     /// Whether no waiting request may be admitted, whichever it is.
     pub(crate) fn admits_none(&self) -> bool {
-        self.welcome == 0 && matches!(&self.memory, AdapterStore::Slots(slots) if slots.is_full())
+        self.admissible_waiting == 0 && matches!(&self.memory, AdapterStore::Slots(slots) if slots.is_full())
     }
 
     /// The adapters in slots that requests use.
@@ -110,7 +110,7 @@ impl Adapters {
         if adapter != BASE_MODEL {
             *entry(&mut self.waiting, adapter) += 1;
         }
-        self.welcome += u32::from(self.is_welcome(adapter));
+        self.admissible_waiting += u32::from(self.is_admissible(adapter));
     }
 
     /// A request leaves it.
@@ -122,11 +122,11 @@ impl Adapters {
         if adapter != BASE_MODEL {
             *entry(&mut self.waiting, adapter) -= 1;
         }
-        self.welcome -= u32::from(self.is_welcome(adapter));
+        self.admissible_waiting -= u32::from(self.is_admissible(adapter));
     }
 
     #[inline]
-    fn is_welcome(&self, adapter: u32) -> bool {
+    fn is_admissible(&self, adapter: u32) -> bool {
         adapter == BASE_MODEL
             || matches!(&self.memory, AdapterStore::Slots(slots) if slots.users.has(adapter))
     }
@@ -181,7 +181,7 @@ impl Adapters {
             AdapterStore::Unified(unified) => unified.acquire(kv, adapter),
             AdapterStore::Slots(slots) => {
                 if !slots.users.has(adapter) {
-                    self.welcome += self.waiting.get(adapter as usize).copied().unwrap_or(0);
+                    self.admissible_waiting += self.waiting.get(adapter as usize).copied().unwrap_or(0);
                 }
                 slots.acquire(adapter, rank)
             }
@@ -212,7 +212,7 @@ impl Adapters {
             AdapterStore::Unified(unified) => unified.release(adapter),
             AdapterStore::Slots(slots) => {
                 if slots.release(adapter, rank) {
-                    self.welcome -= self.waiting.get(adapter as usize).copied().unwrap_or(0);
+                    self.admissible_waiting -= self.waiting.get(adapter as usize).copied().unwrap_or(0);
                 }
             }
             AdapterStore::Resident(_) => {}

@@ -173,28 +173,28 @@ fn leave_in_part(replica: &mut Replica, context: &mut ScheduleContext<'_>, batch
 }
 
 /// Whether the iteration under way of a batch can end, and the next one of the same requests be formed, until one of them is
-/// done or blocks run short, which [`next_turn`] says, or something arrives. What several replicas write down of gaps is in the
+/// done or blocks run short, which [`form_next_alike`] says, or something arrives. What several replicas write down of gaps is in the
 /// order of their times.
-pub(crate) fn takes_turns(
+pub(crate) fn may_charge_rounds(
     replica: &mut Replica,
     context: &ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
     is_alone: bool,
 ) -> bool {
     replica.shares_refusal(context, batch);
-    let is_told = |stop: BlockReason| replica.stop == Some(stop);
+    let is_known = |stop: BlockReason| replica.stop == Some(stop);
     (replica.num_waiting == 0
         || !context.facts.mixes_batches
-        || batch.refused.is_some_and(|refused| is_told(refused.stop)))
+        || batch.refused.is_some_and(|refused| is_known(refused.stop)))
         && replica.admits_none_beside(context, batch)
         && may_end_alike(replica, context, batch)
         && (is_alone || batch.unwritten.iterations > 0 || batch.unwritten.fresh == batch.decodes)
 }
 
-/// The iteration under way of a batch that [`takes_turns`] ends at a time, and the next one of the same requests is formed.
+/// The iteration under way of a batch that [`may_charge_rounds`] ends at a time, and the next one of the same requests is formed.
 /// Says whether that can be; otherwise nothing is changed. `is_first`: of those of this batch, one after the other.
 #[inline]
-pub(crate) fn next_turn(
+pub(crate) fn form_next_alike(
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &mut ScheduledBatch,
@@ -334,7 +334,7 @@ impl Unwritten {
         self.iterations + 1 < self.first_done
     }
 
-    /// Blocks that the iteration takes which comes after this many of them, where so many are free, and one more; otherwise
+    /// Blocks that the iteration takes which comes after this many of them, where this many are free, and one more; otherwise
     /// it may not be formed.
     #[inline]
     fn new_blocks(&self, iterations: u32, free: u32) -> Option<u32> {
@@ -394,7 +394,7 @@ impl Replica {
     /// Notes why a batch was formed without the head of the queue.
     pub(crate) fn refuses_head(&mut self, context: &ScheduleContext<'_>, batch: &mut ScheduledBatch) {
         self.refused = None;
-        let is_looked_at_anew = batch.changes_again || self.waiting.takes_turns() || context.loads_ahead();
+        let is_looked_at_anew = batch.changes_again || self.waiting.is_round_robin() || context.loads_ahead();
         if self.num_waiting == 0 || is_looked_at_anew {
             return;
         }

@@ -54,7 +54,7 @@ pub(crate) trait SchedulerRules: std::fmt::Debug + Send + Sync {
     /// What holds of it with these settings, whatever happens.
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts;
 
-    /// Why a request can never be served where so many blocks are free of other requests; `None`: it can. `tokens`: of its prompt, and of
+    /// Why a request can never be served where this many blocks are free of other requests; `None`: it can. `tokens`: of its prompt, and of
     /// its prompt and longest output together.
     fn refuses(&self, config: &PoolConfig, blocks: u32, tokens: [u32; 2]) -> Option<Rejection>;
 }
@@ -150,14 +150,14 @@ pub(crate) enum Effect {
 /// For how long a plan stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Steady {
-    /// So many iterations.
+    /// This many iterations.
     pub(crate) most: u32,
-    /// So many of them whichever request arrives, unless that has [`Effect::Next`].
+    /// This many of them whichever request arrives, unless that has [`Effect::Next`].
     pub(crate) sure: u32,
 }
 
 impl Steady {
-    /// It stays for so many iterations; an arrival may change it at any time.
+    /// It stays for this many iterations; an arrival may change it at any time.
     pub(crate) fn up_to(most: u32) -> Self {
         Self { most, sure: 0 }
     }

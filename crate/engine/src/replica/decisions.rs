@@ -11,7 +11,7 @@ use crate::request::BlockReason;
 
 impl Replica {
     /// Writes down what was decided of a request, or of the whole queue where the batch is full.
-    pub(super) fn tell_decision(
+    pub(super) fn record_decision(
         &self,
         context: &mut ScheduleContext<'_>,
         batch: &ScheduledBatch,
@@ -29,7 +29,7 @@ impl Replica {
             return;
         }
         let compared = compared(context, stop == Some(BlockReason::PromptBudget));
-        if stop.is_some() && self.waiting.takes_turns() {
+        if stop.is_some() && self.waiting.is_round_robin() {
             return context.queue_waits(self.index, || compared);
         }
         let verdict = if stop.is_some() { Verdict::Waits } else { Verdict::Admitted };
@@ -58,7 +58,7 @@ impl Replica {
     }
 
     /// Writes down why a request was preempted, where decisions are kept: a request needs more blocks than are free.
-    pub(crate) fn tell_preemption(
+    pub(crate) fn record_preemption(
         &self,
         context: &mut ScheduleContext<'_>,
         id: RequestId,

@@ -107,7 +107,7 @@ impl DecodeBatch {
         self.block_phase_counts[phase] -= 1;
     }
 
-    /// Tokens of a request that has so many beside the step, modulo 2^32.
+    /// Tokens of a request that has this many beside the step, modulo 2^32.
     pub(crate) fn tokens(&self, beside_step: u32) -> u32 {
         beside_step.wrapping_add(self.step as u32)
     }

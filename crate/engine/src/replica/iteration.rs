@@ -114,7 +114,7 @@ pub(crate) struct ScheduledBatch {
     pub(crate) composition: u64,
     /// Whether it differs from the iteration before it on its stage by a token of each request only, and takes the time
     /// that follows from that one's.
-    pub(crate) goes_on: bool,
+    pub(crate) continues_run: bool,
     /// How long it takes, and by how much more the next one of the same requests, where it has one stage, microseconds.
     pub(crate) first_us: f64,
     pub(crate) growth_us: f64,
@@ -161,7 +161,7 @@ impl ScheduledBatch {
         self.line = None;
         self.token_wait = TokenWait::default();
         self.refused = None;
-        self.goes_on = false;
+        self.continues_run = false;
     }
 
     /// Asks how long the stages take for it, unless that is known: each before the last one, and the last one.

@@ -69,9 +69,9 @@ impl Replica {
             batch.copied_blocks += u64::from(blocks);
             context.requests.swapped[i] = tokens;
             lost_tokens = 0;
-            self.tell_preemption(context, id, Verdict::SwappedOut, (needs, blocks_needed, free));
+            self.record_preemption(context, id, Verdict::SwappedOut, (needs, blocks_needed, free));
         } else {
-            self.tell_preemption(context, id, Verdict::Preempted, (needs, blocks_needed, free));
+            self.record_preemption(context, id, Verdict::Preempted, (needs, blocks_needed, free));
             // Vidur's restart takes what was read for the whole prompt; the rest of it is then generated.
             if was_decoding || context.config.reference_quirks {
                 context.requests[i].prompt = tokens;

@@ -164,7 +164,7 @@ impl Replica {
         blocks: u32,
     ) {
         let end_us = context.now_us;
-        if let (true, Some(open)) = (batch.goes_on && fresh == batch.decodes, &mut self.open) {
+        if let (true, Some(open)) = (batch.continues_run && fresh == batch.decodes, &mut self.open) {
             open.iterations += iterations;
             (open.end_us, open.blocks) = (end_us, blocks);
             return;

@@ -186,7 +186,7 @@ impl RunningList {
         batch.composition = self.composition;
     }
 
-    /// A waiting request runs from now on: so many of its tokens are known, and computed.
+    /// A waiting request runs from now on: this many of its tokens are known, and computed.
     pub(super) fn admit(
         &mut self,
         replica: &mut Replica,

@@ -112,7 +112,7 @@ fn schedule(
     scan
 }
 
-/// Fast-forward of a replica that keeps a decode batch: for how many iterations in a row the formed one is right, `longest` at the
+/// Fast-forward of a replica that keeps a decode batch: how many iterations in a row this batch stays valid, `longest` at the
 /// most, if no request arrives: until a request is done, memory runs short, or the scheduler's plan changes.
 pub(crate) fn fast_forward(
     replica: &mut Replica,
@@ -146,14 +146,14 @@ fn steady(replica: &mut Replica, context: &ScheduleContext<'_>) -> u32 {
         // The head is not the next request. Where none is, none will be before the batch changes, whichever the head is; but
         // round robin gives quanta when it is looked at, and that the head is skipped is a decision.
         let is_none = replica.adapters.admits_none()
-            && !replica.waiting.takes_turns()
+            && !replica.waiting.is_round_robin()
             && !context.record.decisions.is_on();
         return if is_none { u32::MAX } else { 1 };
     }
     // That the head is skipped before the cap is found is a decision, too.
     let tells_skipped = context.record.decisions.is_on() && config.adapters.memory == AdapterMemory::Slots;
     let is_full = replica.stop == Some(BlockReason::RunningCap)
-        && !replica.waiting.takes_turns()
+        && !replica.waiting.is_round_robin()
         && !loads_ahead
         && !tells_skipped;
     if looks && replica.num_waiting > 0 && !is_full { replica.waiting.steady() } else { u32::MAX }

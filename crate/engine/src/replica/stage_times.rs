@@ -22,7 +22,7 @@ impl TimesOnLine {
         Self { line, us: [[0.0; 2]; AHEAD], known: 0, next: 0, kv_tokens: 0 }
     }
 
-    /// How long a stage before the last one takes for `decodes` requests with so many KV tokens, and the last one; `None`: the line
+    /// How long a stage before the last one takes for `decodes` requests with this many KV tokens, and the last one; `None`: the line
     /// ends before that.
     #[inline]
     pub(crate) fn us(&mut self, decodes: u32, kv_tokens: u64) -> Option<[f64; 2]> {

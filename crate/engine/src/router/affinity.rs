@@ -145,7 +145,7 @@ impl Affinity {
 mod tests {
     use super::*;
 
-    /// This many replicas, of each at most so many keys, with loads.
+    /// This many replicas, of each at most this many keys, with loads.
     fn replicas(
         count: usize,
         most_keys: usize,

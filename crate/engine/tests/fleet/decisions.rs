@@ -93,11 +93,11 @@ proptest! {
         let fleet = || fleet(Arc::clone(&trace), (rules, config), cost).with_queue_policy(queueing.clone());
         let leaps = fleet().with_decisions().run();
         let steps = fleet().with_decisions().without_fast_forward().run();
-        let (told, singly) = (leaps.decisions.as_deref().unwrap(), steps.decisions.as_deref().unwrap());
-        for (one, other) in told.iter().zip(singly) {
+        let (recorded, singly) = (leaps.decisions.as_deref().unwrap(), steps.decisions.as_deref().unwrap());
+        for (one, other) in recorded.iter().zip(singly) {
             prop_assert_eq!(one, other);
         }
-        prop_assert_eq!(told.len(), singly.len());
+        prop_assert_eq!(recorded.len(), singly.len());
         prop_assert!(first_difference(&leaps, &steps).is_none());
         let without = fleet().run();
         prop_assert!(Report { decisions: None, phases: None, ..leaps.clone() } == without, "the log changes the run");
@@ -108,7 +108,7 @@ proptest! {
 }
 
 /// A run of the toy model whose decisions are kept.
-fn told(trace: &Arc<Trace>, config: PoolConfig) -> Report {
+fn recorded(trace: &Arc<Trace>, config: PoolConfig) -> Report {
     let cost = on_its_stages(config.scheduler, TOY);
     Fleet::of_pool(Arc::clone(trace), config, Box::new(cost)).with_decisions().run()
 }
@@ -141,7 +141,7 @@ fn two_runs_part_where_a_cap_first_matters() {
     for scheduler in SCHEDULERS {
         let of = |max_requests: u32| {
             let config = PoolConfig { max_requests, ..plain(scheduler) };
-            told(&trace, config)
+            recorded(&trace, config)
         };
         let (wide, again, narrow) = (of(64), of(64), of(4));
         assert_eq!(first_difference(&wide, &again), None, "{scheduler:?}");
@@ -164,7 +164,7 @@ fn two_runs_part_where_a_cap_first_matters() {
 fn waiting_for_memory_is_told_once_with_its_numbers() {
     let trace = trace_of(3, |_| BASE_MODEL, &[]);
     let config = PoolConfig { blocks: 7, block_size: 4, reserve: true, ..plain(SchedulerKind::Vllm) };
-    let report = told(&trace, PoolConfig { watermark_blocks: 0, max_request_tokens: 28, ..config });
+    let report = recorded(&trace, PoolConfig { watermark_blocks: 0, max_request_tokens: 28, ..config });
     let lines: Vec<_> = report
         .decisions
         .as_deref()
@@ -174,8 +174,8 @@ fn waiting_for_memory_is_told_once_with_its_numbers() {
         .collect();
     // 20 tokens of prompt and 9 of the answer are 8 blocks: none fits the pool of 7.
     assert!(lines.iter().all(|line| matches!(line.1, Verdict::Rejected(_))), "{lines:?}");
-    let report = told(&trace, PoolConfig { blocks: 9, watermark_blocks: 0, ..config });
-    let told: Vec<_> = report
+    let report = recorded(&trace, PoolConfig { blocks: 9, watermark_blocks: 0, ..config });
+    let recorded: Vec<_> = report
         .decisions
         .as_deref()
         .unwrap()
@@ -184,7 +184,7 @@ fn waiting_for_memory_is_told_once_with_its_numbers() {
         .collect();
     let admitted = |id: u32| (Some(RequestId::new(id)), "admitted", Some((8, 9)));
     let waits = |id: u32| (Some(RequestId::new(id)), "waits", Some((8, 1)));
-    assert_eq!(told, [admitted(0), waits(1), admitted(1), waits(2), admitted(2)]);
+    assert_eq!(recorded, [admitted(0), waits(1), admitted(1), waits(2), admitted(2)]);
 }
 
 /// Requests for whose adapters there is no slot are skipped, the first of each adapter is recorded so.
@@ -195,7 +195,7 @@ fn a_request_without_a_slot_is_skipped_by_name() {
         let mut config = plain(scheduler);
         config.adapters.memory = AdapterMemory::Slots;
         (config.adapters.max_loras, config.adapters.max_cpu_loras, config.adapters.max_lora_rank) = (1, 3, 8);
-        let report = told(&trace, config);
+        let report = recorded(&trace, config);
         let skipped: Vec<_> = report
             .decisions
             .as_deref()
@@ -204,8 +204,8 @@ fn a_request_without_a_slot_is_skipped_by_name() {
             .filter(|decision| decision.compared.test == Test::LoraSlots)
             .map(|decision| (decision.request().unwrap(), decision.verdict, decision.compared.numbers()))
             .collect();
-        let told = |id: u32| (RequestId::new(id), Verdict::Skipped, Some((2, 1)));
-        assert_eq!(skipped, [told(2), told(4)], "{scheduler:?}");
+        let recorded = |id: u32| (RequestId::new(id), Verdict::Skipped, Some((2, 1)));
+        assert_eq!(skipped, [recorded(2), recorded(4)], "{scheduler:?}");
     }
 }
 
@@ -216,7 +216,7 @@ fn a_preemption_names_the_request_that_needs_the_blocks() {
     for scheduler in [SchedulerKind::Vllm, SchedulerKind::Sarathi, SchedulerKind::VllmV1] {
         // Two prompts of 5 blocks fit, two whole requests of 8 do not.
         let config = PoolConfig { blocks: 12, block_size: 4, watermark_blocks: 0, ..plain(scheduler) };
-        let report = told(&trace, config);
+        let report = recorded(&trace, config);
         let preempted: Vec<_> = report
             .decisions
             .as_deref()

@@ -165,21 +165,21 @@ proptest! {
         while !fleet.advance(1_000) {}
         let timeline = fleet.finish().timeline;
         let key = |batch: &Asked| format!("{batch:?}");
-        let mut told: Vec<Asked> = timeline.iterations.iter().map(|run| asked(&run.batch(timeline.iterations.chunks(run), 0.0))).collect();
+        let mut reported: Vec<Asked> = timeline.iterations.iter().map(|run| asked(&run.batch(timeline.iterations.chunks(run), 0.0))).collect();
         let mut heard = heard.lock().unwrap().clone();
-        told.sort_by_cached_key(key);
+        reported.sort_by_cached_key(key);
         heard.sort_by_cached_key(key);
         if config.scheduler != SchedulerKind::VllmV1 || cost.stages > 1 {
-            prop_assert_eq!(told, heard);
+            prop_assert_eq!(reported, heard);
             return Ok(());
         }
         // An iteration that makes no token for a client that has gone is recorded by itself, and takes the time that was known.
-        let goes_on = |run: &&IterationRun| run.prompts == 0 && run.fresh < run.decodes;
-        let most = heard.len() + timeline.iterations.iter().filter(goes_on).count();
-        prop_assert!(told.len() <= most, "{} told of {}", told.len(), heard.len());
+        let continues_run = |run: &&IterationRun| run.prompts == 0 && run.fresh < run.decodes;
+        let most = heard.len() + timeline.iterations.iter().filter(continues_run).count();
+        prop_assert!(reported.len() <= most, "{} told of {}", reported.len(), heard.len());
         for batch in heard {
-            let place = told.iter().position(|other| *other == batch);
-            prop_assert!(place.map(|place| told.remove(place)).is_some(), "{batch:?} is not told");
+            let place = reported.iter().position(|other| *other == batch);
+            prop_assert!(place.map(|place| reported.remove(place)).is_some(), "{batch:?} is not told");
         }
     }
 
@@ -246,8 +246,8 @@ proptest! {
         }
         let mut told_us = vec![0.0; report.replicas.len()];
         report.timeline.iterations.iter().for_each(|run| told_us[run.replica] += run.busy_us);
-        for (lanes, told) in busy_us.iter().zip(&told_us) {
-            prop_assert!((lanes / f64::from(cost.stages) - told).abs() <= 1e-9 * told);
+        for (lanes, reported) in busy_us.iter().zip(&told_us) {
+            prop_assert!((lanes / f64::from(cost.stages) - reported).abs() <= 1e-9 * reported);
         }
     }
 

@@ -79,10 +79,10 @@ fn check_step(
         let holds = replica.holders.iter().any(|holder| holder.id == id) || state.earlier.iter().any(came);
         prop_assert!(holds, "{step:?} is of a request that holds nothing: {replica:?}");
     }
-    if let (Test::PeakTokens, Some((told, _))) = (step.compared.test, step.compared.numbers()) {
+    if let (Test::PeakTokens, Some((reported, _))) = (step.compared.test, step.compared.numbers()) {
         prop_assert_eq!(
             need(state, trace, id, config.scheduler),
-            i64::from(told),
+            i64::from(reported),
             "{:?} {:?}",
             step,
             replica.peak
@@ -110,11 +110,11 @@ proptest! {
         let (report, mut steps) = recorded(fleet());
         prop_assert!(report == fleet().with_decisions().run(), "to be stepped through changes the run");
         let kept = report.decisions.as_deref().unwrap();
-        let told = steps.all().iter().filter_map(|step| match step {
+        let reported = steps.all().iter().filter_map(|step| match step {
             DebugStep::Decision(decision) => Some(*decision),
             DebugStep::Load(_) => None,
         });
-        prop_assert!(told.eq(kept.iter().copied()));
+        prop_assert!(reported.eq(kept.iter().copied()));
         let loads: u64 = steps.all().iter().map(|step| if let DebugStep::Load(load) = step { u64::from(load.count) } else { 0 }).sum();
         prop_assert_eq!(loads, report.adapters.loads);
         prop_assume!(!kept.is_empty());

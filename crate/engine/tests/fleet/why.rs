@@ -14,7 +14,12 @@ use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};
 use super::is_plain;
 use super::toy::Toy;
 
-fn told(trace: &Arc<Trace>, settings: (FleetConfig, PoolConfig), cost: Toy, queueing: &QueueConfig) -> Fleet {
+fn reported(
+    trace: &Arc<Trace>,
+    settings: (FleetConfig, PoolConfig),
+    cost: Toy,
+    queueing: &QueueConfig,
+) -> Fleet {
     fleet(Arc::clone(trace), settings, cost).with_queue_policy(queueing.clone()).with_decisions()
 }
 
@@ -120,7 +125,7 @@ proptest! {
     ) {
         let cost = on_its_stages(config.scheduler, cost);
         let trace = Arc::new(trace);
-        let fleet = || told(&trace, (rules, config), cost, &queueing);
+        let fleet = || reported(&trace, (rules, config), cost, &queueing);
         let leaps = fleet().run();
         let sums = causes(&leaps);
         check_causes(&sums, &leaps, (&rules, &config), cost.stages);

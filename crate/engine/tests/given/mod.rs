@@ -16,7 +16,7 @@ pub(crate) const ROUTERS: [RouterKind; 8] = [
     RouterKind::RoundRobin,
     RouterKind::Random,
     RouterKind::LeastOutstanding,
-    RouterKind::ShortestLine,
+    RouterKind::FewestWaiting,
     RouterKind::PowerOfTwo,
     RouterKind::LeastKv,
     RouterKind::AdapterAffinity,

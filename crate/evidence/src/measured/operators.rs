@@ -241,13 +241,13 @@ fn collectives() -> Vec<OperatorSample> {
 pub fn fit(samples: &[OperatorSample], start: &Corrections) -> Corrections {
     let mut best = Corrections { overlaps: false, ..*start };
     for (formula, _) in Formula::ALL {
-        let of_law: Vec<&OperatorSample> = samples.iter().filter(|s| s.formula == formula).collect();
-        if of_law.is_empty() {
+        let of_formula: Vec<&OperatorSample> = samples.iter().filter(|s| s.formula == formula).collect();
+        if of_formula.is_empty() {
             continue;
         }
         let cost = |c: &Corrections| {
             let off = |s: &&OperatorSample| libm::log(s.predicted_us(c) / s.us);
-            of_law.iter().map(off).map(|x| x * x).sum::<f64>()
+            of_formula.iter().map(off).map(|x| x * x).sum::<f64>()
         };
         let mut least = cost(&best);
         let mut step = 0.5;
@@ -292,8 +292,8 @@ impl ErrorQuantiles {
 /// How well a formula's committed coefficients describe what they were fitted on.
 pub fn fitted_errors(samples: &[OperatorSample], gpu: &str, formula: Formula) -> ErrorQuantiles {
     let corrections = Corrections::of(gpu);
-    let of_law = samples.iter().filter(|s| s.gpu.id == gpu && s.formula == formula);
-    ErrorQuantiles::of(of_law.map(|s| s.error(corrections)).collect())
+    let of_formula = samples.iter().filter(|s| s.gpu.id == gpu && s.formula == formula);
+    ErrorQuantiles::of(of_formula.map(|s| s.error(corrections)).collect())
 }
 
 /// Errors of corrections on a model that they were not fitted on.

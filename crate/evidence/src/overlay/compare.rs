@@ -271,8 +271,8 @@ fn rates(measured: &MeasuredRun, report: &Report, pairs: &[Pair]) -> Vec<PairedM
         ("output_tokens_per_s", |request| request[2], measured.means.output_tokens_per_s),
         ("throughput_rps", |_| 1.0, measured.means.throughput_rps),
     ];
-    let rate = |(place, (name, value, told)): (usize, Counted)| {
-        let measured = told.or_else(|| if has_windows { mean(&theirs, value) } else { None });
+    let rate = |(place, (name, value, stated)): (usize, Counted)| {
+        let measured = stated.or_else(|| if has_windows { mean(&theirs, value) } else { None });
         let simulated = mean(&ours, value);
         let windows = their_windows.as_ref().zip(our_windows.as_ref()).map(|(m, s)| (&m[place], &s[place]));
         PairedMetric {

@@ -198,7 +198,7 @@ fn room(requests: &[MeasuredRequest], place: &str) -> Result<(), ReadError> {
 }
 
 /// Adds how many requests were left out as failed.
-fn tell_failed(notes: &mut Vec<String>, failed: usize, of: usize) {
+fn note_failed(notes: &mut Vec<String>, failed: usize, of: usize) {
     if failed > 0 {
         notes.push(format!("{failed} of {of} requests failed in the measured run and are left out"));
     }

@@ -25,7 +25,7 @@ pub fn text(comparisons: &[VtcComparison]) -> String {
 }
 
 fn run(c: &VtcComparison) -> Json {
-    let beyond = c.server.law_batch.filter(|_| c.is_beyond_the_profile());
+    let beyond = c.server.largest_measured_batch.filter(|_| c.is_beyond_the_profile());
     let (ordered, pairs) = c.ordered_pairs();
     json!({
         "scheduler": c.scheduler,
@@ -34,7 +34,7 @@ fn run(c: &VtcComparison) -> Json {
         "gpu": c.server.one_run().title,
         "pool_tokens": c.server.pool_tokens,
         "settles": c.is_settling,
-        "beyond": beyond.map(|law| json!({ "batch": c.largest_batch, "law": law })),
+        "beyond": beyond.map(|covered| json!({ "batch": c.largest_batch, "covered": covered })),
         "within": c.is_within(),
         "ordered": [ordered, pairs],
         "gap_bound": c.gap_bound,

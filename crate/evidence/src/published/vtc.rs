@@ -69,7 +69,7 @@ pub struct VtcServer {
     /// Its pool, tokens.
     pub pool_tokens: u32,
     /// The largest batch that its profile knows.
-    pub law_batch: Option<u32>,
+    pub largest_measured_batch: Option<u32>,
 }
 
 impl VtcServer {
@@ -153,11 +153,11 @@ impl VtcRecording {
     /// The server that it was recorded on; `None` if the name's pool is none.
     pub fn server(&self) -> Option<VtcServer> {
         match self.on_a100() {
-            None => Some(VtcServer { gpu: 0, pool_tokens: 10_000, law_batch: None }),
+            None => Some(VtcServer { gpu: 0, pool_tokens: 10_000, largest_measured_batch: None }),
             Some((pool, _)) => {
                 let pool_tokens = pool.parse().ok().filter(|pool| (16..=100_000_000).contains(pool))?;
                 // DistServe's coefficients are those below 95 sequences.
-                Some(VtcServer { gpu: 1, pool_tokens, law_batch: Some(95) })
+                Some(VtcServer { gpu: 1, pool_tokens, largest_measured_batch: Some(95) })
             }
         }
     }
@@ -363,7 +363,7 @@ impl VtcComparison {
 
     /// Whether batches grew beyond what the server's profile was measured for: then nothing is predicted.
     pub fn is_beyond_the_profile(&self) -> bool {
-        self.server.law_batch.is_some_and(|most| self.largest_batch > most)
+        self.server.largest_measured_batch.is_some_and(|most| self.largest_batch > most)
     }
 
     /// Whether all that is bounded is within its bound.

@@ -373,10 +373,10 @@ mod tests {
 
     #[test]
     fn errors_name_row_column_bound_and_value() {
-        let told = |text: &str| read(text).unwrap_err().to_string();
-        assert!(told("").starts_with("the file is empty"));
-        assert_eq!(told("id,backend\n"), "there is no column deployment_id");
-        assert_eq!(told("id,id\n"), "the column id stands there twice");
+        let reported = |text: &str| read(text).unwrap_err().to_string();
+        assert!(reported("").starts_with("the file is empty"));
+        assert_eq!(reported("id,backend\n"), "there is no column deployment_id");
+        assert_eq!(reported("id,id\n"), "the column id stands there twice");
         let row = |row: &str| with(row).unwrap_err().to_string();
         assert_eq!(row("a,1"), "row 2: 2 cells, the header has 14");
         assert_eq!(

@@ -456,7 +456,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_said() {
         let why = |cells: &str| predict(&row(cells)).unwrap_err().to_string();
-        let told = [
+        let reported = [
             ("inferencex,vllm,agg,h100_sxm,x/unheard-of,fp8,100,10,2,1,1", "model not known"),
             ("inferencex,vllm,agg,abacus,x/Qwen3-32B,fp8,100,10,2,1,1", "GPU not known"),
             (
@@ -469,7 +469,7 @@ mod tests {
             ("inferencex,vllm,agg,h100_sxm,x/Qwen3-32B,fp8,100,10,2,7,1", "heads not shared evenly"),
             ("inferencex,vllm,agg,h100_sxm,x/DeepSeek-R1,bf16,100,10,2,1,1", "does not fit in memory"),
         ];
-        for (cells, reason) in told {
+        for (cells, reason) in reported {
             assert_eq!(why(cells), reason, "{cells}");
         }
     }

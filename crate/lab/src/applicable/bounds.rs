@@ -4,12 +4,12 @@
 use servescope_settings::parameters::{Id, Value};
 use servescope_settings::scenario::Scenario;
 
-use super::{ClosedFormValue, LENGTHS, LawTest, Wanted, mean_prompt, output};
+use super::{ClosedFormValue, ConditionTest, LENGTHS, Wanted, mean_prompt, output};
 
 /// The least of the rate at which requests come, what a full batch serves, c / (m (a + b c)), and what the KV memory lets
 /// through, M / (a E\[s o + o (o + 1) / 2\]) (Nie, Si and Zhou, ICML 2026), m decode iterations a request, s tokens of prompt
 /// and o of output. Prefills come on top, so they only lower what is served.
-pub(super) fn throughput(test: &mut LawTest<'_>) -> Option<ClosedFormValue> {
+pub(super) fn throughput(test: &mut ConditionTest<'_>) -> Option<ClosedFormValue> {
     let scenario = test.scenario;
     for (id, wanted) in [
         (Id::CostKind, Value::Choice("linear")),

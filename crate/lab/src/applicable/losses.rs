@@ -4,17 +4,17 @@
 use servescope_settings::parameters::Id;
 
 use super::servers::LONGEST;
-use super::{ClosedFormValue, LawTest, Wanted, output};
+use super::{ClosedFormValue, ConditionTest, Wanted, output};
 use crate::closed_forms::{erlang_b_share, impatient_share};
 
 /// How many requests arrive in the mean.
-fn expected_requests(test: &LawTest<'_>) -> f64 {
+fn expected_requests(test: &ConditionTest<'_>) -> f64 {
     test.scenario.number(Id::Rate) * test.scenario.number(Id::Duration)
 }
 
 /// As many requests at the replica as it runs, in iterations whose length does not depend on the batch: Erlang's loss formula,
 /// whatever the distribution of lengths. The first token is free.
-pub(super) fn no_queue(test: &mut LawTest<'_>) -> Option<ClosedFormValue> {
+pub(super) fn no_queue(test: &mut ConditionTest<'_>) -> Option<ClosedFormValue> {
     let scenario = test.scenario;
     test.needs_open_server(&[Id::MaxInSystem]);
     let slots = scenario.number(Id::MaxRunning);
@@ -32,7 +32,7 @@ pub(super) fn no_queue(test: &mut LawTest<'_>) -> Option<ClosedFormValue> {
 }
 
 /// One request at a time, and requests that leave the queue after a fixed wait: M/M/1+D.
-pub(super) fn patience(test: &mut LawTest<'_>) -> Option<ClosedFormValue> {
+pub(super) fn patience(test: &mut ConditionTest<'_>) -> Option<ClosedFormValue> {
     let scenario = test.scenario;
     test.needs_open_server(&[Id::QueueTimeout]);
     test.needs_number(Id::MaxRunning, 1.0);

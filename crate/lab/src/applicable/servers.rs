@@ -2,7 +2,7 @@
 
 use servescope_settings::parameters::Id;
 
-use super::{ClosedFormValue, LawTest, Wanted, output};
+use super::{ClosedFormValue, ConditionTest, Wanted, output};
 use crate::closed_forms::{erlang_c_wait, gamma_over_exponential};
 
 /// Output lengths of a geometric distribution are practically never as many times their mean.
@@ -10,7 +10,7 @@ pub(super) const LONGEST: f64 = 40.0;
 
 /// One request at a time: a prefill that yields the first token, then an iteration a token. The formula of Pollaczek and
 /// Khinchine for Poisson arrivals; GI/M/1 for gamma gaps and geometric lengths.
-pub(super) fn single_server(test: &mut LawTest<'_>, is_wait: bool) -> Option<ClosedFormValue> {
+pub(super) fn single_server(test: &mut ConditionTest<'_>, is_wait: bool) -> Option<ClosedFormValue> {
     let scenario = test.scenario;
     test.needs_open_server(&[]);
     let (mean, variance) = output(scenario)?;
@@ -44,7 +44,7 @@ pub(super) fn single_server(test: &mut LawTest<'_>, is_wait: bool) -> Option<Clo
 
 /// Every request runs at once: an iteration of `a + b` x batch is a server whose speed is shared (processor sharing), whatever
 /// the distribution of lengths. The first token is free. A request that finds others running waits up to an iteration more.
-pub(super) fn shared_server(test: &mut LawTest<'_>) -> Option<ClosedFormValue> {
+pub(super) fn shared_server(test: &mut ConditionTest<'_>) -> Option<ClosedFormValue> {
     const MANY: f64 = 10_000.0;
     let scenario = test.scenario;
     test.needs_open_server(&[]);
@@ -62,7 +62,7 @@ pub(super) fn shared_server(test: &mut LawTest<'_>) -> Option<ClosedFormValue> {
 
 /// Several requests at a time, each in iterations whose length does not depend on the batch, so each like a server of its own:
 /// Erlang's formula of waiting for Poisson arrivals and geometric lengths. The first token is free.
-pub(super) fn several_servers(test: &mut LawTest<'_>) -> Option<ClosedFormValue> {
+pub(super) fn several_servers(test: &mut ConditionTest<'_>) -> Option<ClosedFormValue> {
     let scenario = test.scenario;
     test.needs_open_server(&[]);
     test.needs_number(Id::PrefillBase, 0.0);

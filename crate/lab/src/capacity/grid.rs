@@ -144,10 +144,10 @@ impl ConfigurationGrid {
                 && scenario.chosen(CostKind::ID) == CostKind::Kernels
                 && !scenario.has_measured_kernels()
                 && scenario.set(Id::CostKind, CostKind::ID.value(CostKind::Roofline)).is_ok();
-            let told = |axis: &GridAxis| {
+            let reported = |axis: &GridAxis| {
                 if has_effect(&scenario, axis.id) { scenario.get(axis.id).to_text() } else { String::new() }
             };
-            let values: Vec<String> = self.axes.iter().map(told).collect();
+            let values: Vec<String> = self.axes.iter().map(reported).collect();
             if seen.insert(values.clone()) {
                 let of_axes = self.axes.iter().zip(&values);
                 let workload = of_axes.filter(|(axis, _)| is_of_workload(axis.id)).map(|(_, v)| v.clone());

@@ -88,7 +88,7 @@ pub struct Probe {
     #[serde(skip)]
     pub(super) late: Lateness,
     #[serde(skip)]
-    pub(super) told: Growth,
+    pub(super) queue_growth: Growth,
     /// The share of the run that goes by before the load is what it stays.
     #[serde(skip)]
     pub(super) warm_up: f64,
@@ -147,7 +147,17 @@ impl Probe {
         let stay = if stays.is_empty() { 0.0 } else { upper_quantile(&mut stays, WARM) };
         let warm_up = warm_up.max(stay / (window_us[1] - window_us[0]).max(1.0));
         let most_running = most_running(report);
-        Self { rate_rps, asked_rps, duration_s, measures, miss, most_running, late, told: growth, warm_up }
+        Self {
+            rate_rps,
+            asked_rps,
+            duration_s,
+            measures,
+            miss,
+            most_running,
+            late,
+            queue_growth: growth,
+            warm_up,
+        }
     }
 }
 

@@ -336,7 +336,7 @@ impl Search {
         let known = tolerances * self.goal.tolerance;
         let of_rate = squared(deviation / known);
         // The rate cannot be known better than the load is.
-        let of_load = squared(passed.told.walk / known);
+        let of_load = squared(passed.queue_growth.walk / known);
         let of_bursts = squared(self.off(passed) / (BURSTS * known));
         let of_growth = self.wanted_for_growth(passed);
         let of_warm_up = passed.warm_up / MOST_WARM_UP;
@@ -348,9 +348,9 @@ impl Search {
     fn wanted_for_growth(&self, passed: &Probe) -> f64 {
         let [ttft, _, e2e, queue, _] = self.goal.limits_s;
         let wait_s = ttft.min(e2e).min(queue);
-        match passed.told.verdict() {
-            GrowthVerdict::TooShort { needs_s } if wait_s > TELLING * passed.told.run_s => {
-                needs_s / passed.told.run_s
+        match passed.queue_growth.verdict() {
+            GrowthVerdict::TooShort { needs_s } if wait_s > TELLING * passed.queue_growth.run_s => {
+                needs_s / passed.queue_growth.run_s
             }
             _ => 1.0,
         }
@@ -433,7 +433,9 @@ impl Search {
             measures: passed.map(|p| p.measures),
             run_s,
             // The jackknife sees only what happened; the load of another run would be another.
-            deviation: passed.map(|p| deviation.max(p.told.walk)).filter(|d| is_bracketed && d.is_finite()),
+            deviation: passed
+                .map(|p| deviation.max(p.queue_growth.walk))
+                .filter(|d| is_bracketed && d.is_finite()),
             needs_s,
             notes,
             price: FleetPrice::of(&self.scenario),

@@ -78,8 +78,8 @@ impl Steadiness {
 
     /// Whether every short run that is not near says that it is too short.
     pub fn misses_are_reported(&self) -> bool {
-        let told = |(apart, short): (&f64, &Capacity)| apart.abs() <= APART || short.needs_s.is_some();
-        self.apart().iter().zip(&self.short).all(told)
+        let described = |(apart, short): (&f64, &Capacity)| apart.abs() <= APART || short.needs_s.is_some();
+        self.apart().iter().zip(&self.short).all(described)
     }
 }
 

@@ -282,9 +282,9 @@ mod tests {
     fn one_long_run_tells_a_difference_and_where_it_has_none() {
         let metric = |path: &str| Metric::parse(path).unwrap();
         let (a, b) = (run(&[]), run(&[("cost.linear.overhead_ms", "8")]));
-        let told = batched(&metric("ttft_s.mean"), &a, &b).unwrap();
-        assert!(told.paired.is_significant() && told.paired.pairs == BATCHES);
-        let Batches { cut_requests, batch_requests, .. } = told.batches;
+        let reported = batched(&metric("ttft_s.mean"), &a, &b).unwrap();
+        assert!(reported.paired.is_significant() && reported.paired.pairs == BATCHES);
+        let Batches { cut_requests, batch_requests, .. } = reported.batches;
         assert_eq!(cut_requests + BATCHES * batch_requests, a.report.results.len());
         assert!(batched(&metric("ttft_s.p99"), &a, &b).unwrap().paired.is_significant());
         let same = batched(&metric("slo.attainment"), &a, &a.clone()).unwrap();

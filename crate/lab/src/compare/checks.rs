@@ -117,8 +117,9 @@ pub fn check(extent: Extent, threads: usize) -> Checks {
     // Equal settings with other seeds on either side.
     let all = runs(&one, &metrics, 1_000_000, 2 * PAIRS * extent.alarm_trials, threads);
     let of = |(place, metric): (usize, &Metric)| {
-        let told = all.chunks(2 * PAIRS).filter(|pair| is_significant(&pair[..PAIRS], &pair[PAIRS..], place));
-        (metric.clone(), told.count())
+        let reported =
+            all.chunks(2 * PAIRS).filter(|pair| is_significant(&pair[..PAIRS], &pair[PAIRS..], place));
+        (metric.clone(), reported.count())
     };
     let alarms = metrics.iter().enumerate().map(of).collect();
     let power = power(&one, &metrics, extent.power_trials, threads);

@@ -64,7 +64,7 @@ pub struct DifferingDecisions {
 
 /// A decision of gateway or scheduler: which request it is about, what was decided, and which test compared what.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "DecisionTold"))]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "DecisionText"))]
 pub struct ShownDecision {
     /// When, seconds.
     pub time_s: f64,

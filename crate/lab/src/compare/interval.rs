@@ -272,16 +272,16 @@ mod tests {
         let mut chance = Stream::named(5, "alarms");
         let mut heavy = || libm::pow(1.0 - chance.uniform(), -1.0 / 1.5);
         for seeds in [7, 10, 20] {
-            let mut told = 0;
+            let mut reported = 0;
             for _ in 0..TRIALS {
                 let pairs: Vec<(f64, f64)> = (0..seeds).map(|_| (heavy(), heavy())).collect();
                 let paired = Paired::of(&pairs).unwrap();
-                told += usize::from(paired.is_significant());
+                reported += usize::from(paired.is_significant());
                 let relative = paired.relative_bounds.unwrap();
                 assert_eq!(relative.leaves_out_zero(), paired.is_significant());
             }
             // 5 % give or take three standard deviations.
-            assert!((70..130).contains(&told), "{seeds} seeds: {told} of {TRIALS}");
+            assert!((70..130).contains(&reported), "{seeds} seeds: {reported} of {TRIALS}");
         }
     }
 

@@ -142,8 +142,8 @@ impl RequestPairs {
     }
 
     fn most(&self, sign: f64) -> Vec<RequestPair> {
-        let told = self.pairs.iter().filter(|pair| pair.difference_s().is_some_and(|s| s * sign > 0.0));
-        let mut chosen: Vec<RequestPair> = told.copied().collect();
+        let reported = self.pairs.iter().filter(|pair| pair.difference_s().is_some_and(|s| s * sign > 0.0));
+        let mut chosen: Vec<RequestPair> = reported.copied().collect();
         let by = |pair: &RequestPair| -sign * pair.difference_s().unwrap_or(0.0);
         chosen.sort_by(|x, y| by(x).total_cmp(&by(y)).then(x.id.cmp(&y.id)));
         chosen.truncate(NAMED);

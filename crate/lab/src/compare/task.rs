@@ -11,10 +11,10 @@ use servescope_traces::loaded_trace::LoadedTrace;
 use super::Comparison;
 use super::decisions::DecisionDifference;
 use super::requests::RequestPairs;
+use crate::crossover::Crossovers;
 use crate::metric::{Measured, Members, Metric};
 use crate::replications::{seeds, with_seed};
 use crate::run::{Run, SimulationHandle};
-use crate::turn::Turns;
 
 /// Seeds where none are asked for.
 const SEEDS: usize = 20;
@@ -134,7 +134,7 @@ impl Task {
     }
 
     /// The whole answer as JSON, with where the better of both changes where that was asked.
-    pub fn to_json(&self, outcome: &ComparisonOutcome, turned: Option<&Turns>) -> Json {
+    pub fn to_json(&self, outcome: &ComparisonOutcome, crossovers: Option<&Crossovers>) -> Json {
         let mut json = json!({
             "a": self.sides[0].to_json(),
             "b": self.sides[1].to_json(),
@@ -144,8 +144,8 @@ impl Task {
             "requests": outcome.requests.compared(),
             "first_difference": outcome.difference.differing(),
         });
-        if let Some(turned) = turned {
-            json["turn"] = turned.to_json();
+        if let Some(crossovers) = crossovers {
+            json["crossover"] = crossovers.to_json();
         }
         json
     }

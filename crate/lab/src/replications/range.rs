@@ -85,16 +85,16 @@ mod tests {
         let seeds = seeds(&scenario, 4).unwrap();
         let run = |seed: &u64| Measured::simulate(&with_seed(&scenario, *seed), None, &metrics).unwrap();
         let runs: Vec<Measured> = seeds.iter().map(run).collect();
-        let told = ranges(&metrics, &runs);
-        assert_eq!(told.len(), metrics.len());
+        let reported = ranges(&metrics, &runs);
+        assert_eq!(reported.len(), metrics.len());
         for (place, metric) in metrics.iter().enumerate() {
             let values: Vec<f64> = runs.iter().map(|run| run.values[place].unwrap()).collect();
-            let range = told[metric.path()];
+            let range = reported[metric.path()];
             assert!(values.contains(&range.low) && values.contains(&range.high), "{}", metric.path());
             assert!(values.iter().all(|value| (range.low..=range.high).contains(value)), "{}", metric.path());
             assert_eq!(range.seeds, 4);
         }
-        assert!(told["ttft_s.p99"].low < told["ttft_s.p99"].high);
+        assert!(reported["ttft_s.p99"].low < reported["ttft_s.p99"].high);
         assert_eq!(ranges(&metrics, &[]), BTreeMap::new());
     }
 

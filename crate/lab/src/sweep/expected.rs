@@ -9,8 +9,9 @@ use crate::applicable::{Obstacle, closed_form_of};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct ExpectedValue {
-    /// The name of the closed form.
-    pub law: String,
+    /// The queueing model whose closed form it is, or the name of the bound.
+    #[serde(alias = "law")]
+    pub model: String,
     /// What it says, in the metric's unit.
     pub value: f64,
 }
@@ -44,8 +45,9 @@ impl Sweep {
                     {
                         expected.obstacles.clone_from(obstacles);
                     }
-                    let value =
-                        found.ok().map(|form| ExpectedValue { law: form.name.to_owned(), value: form.value });
+                    let value = found
+                        .ok()
+                        .map(|form| ExpectedValue { model: form.name.to_owned(), value: form.value });
                     expected.points.push(value);
                 }
                 Some(expected)

@@ -18,16 +18,16 @@ impl Sweep {
         // Neighbours differ in the last axis only: an odd step comes past every value of every axis.
         let scenarios: Vec<Scenario> =
             (0..self.runs()).step_by(step | 1).map(|index| self.scenario(index)).collect();
-        let mut told = lines(&common(scenarios.iter(), &context));
+        let mut reported = lines(&common(scenarios.iter(), &context));
         for axis in self.axes() {
             let changed =
                 || scenarios.iter().filter(|scenario| scenario.get(axis.id) != scenario.default_of(axis.id));
             let is_without =
                 |scenario: &Scenario| notes(scenario, &context).iter().any(|note| note.id == axis.id);
             if changed().next().is_some() && changed().all(is_without) {
-                told.push(format!("{} has no effect in this sweep", axis.path()));
+                reported.push(format!("{} has no effect in this sweep", axis.path()));
             }
         }
-        told
+        reported
     }
 }

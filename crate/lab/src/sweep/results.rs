@@ -205,10 +205,10 @@ impl Results {
     pub fn csv(&self) -> String {
         let mut header = self.shape.paths.clone();
         for (place, metric) in self.shape.metrics.iter().enumerate() {
-            let ends: &[&str] = if self.is_expected(place) { &[".law", ".expected"] } else { &[] };
+            let ends: &[&str] = if self.is_expected(place) { &[".model", ".expected"] } else { &[] };
             let unit = Metric::parse(metric).map_or("", |metric| metric.unit().symbol());
             let with_unit = |end: &&str| match (*end, unit) {
-                (".seeds" | ".law", _) | (_, "") => format!("{metric}{end}"),
+                (".seeds" | ".model", _) | (_, "") => format!("{metric}{end}"),
                 (_, unit) => format!("{metric}{end} ({unit})"),
             };
             header.extend(["", ".low", ".high", ".seeds"].iter().chain(ends).map(with_unit));
@@ -224,9 +224,9 @@ impl Results {
                 cells.push(number(bounds.map(|b| b.high)));
                 cells.push(cell.map_or(0, |c| c.count).to_string());
                 if self.is_expected(place) {
-                    let told = self.expected(row, place);
-                    cells.push(told.map_or_else(String::new, |told| quoted(&told.law)));
-                    cells.push(number(told.map(|told| told.value)));
+                    let expected = self.expected(row, place);
+                    cells.push(expected.map_or_else(String::new, |found| quoted(&found.model)));
+                    cells.push(number(expected.map(|found| found.value)));
                 }
             }
             cells.push(quoted(row.error.as_deref().unwrap_or("")));
@@ -243,7 +243,7 @@ impl Results {
         for (place, metric) in self.shape.metrics.iter().enumerate() {
             head.push(Metric::parse(metric).map_or_else(|_| metric.clone(), |metric| metric.heading()));
             if self.is_expected(place) {
-                head.push("law".to_owned());
+                head.push("model".to_owned());
             }
         }
         let mut table = vec![head];
@@ -264,7 +264,7 @@ impl Results {
                     for (place, one) in row.cells.iter().enumerate() {
                         cells.push(cell(one));
                         if self.is_expected(place) {
-                            cells.push(law_cell(self.expected(row, place), one.as_ref()));
+                            cells.push(expected_cell(self.expected(row, place), one.as_ref()));
                         }
                     }
                 }
@@ -276,11 +276,11 @@ impl Results {
 }
 
 /// The value of a closed form, with as many digits as the mean beside it.
-fn law_cell(told: Option<&ExpectedValue>, beside: Option<&MeanInterval>) -> String {
-    let Some(ExpectedValue { law, value }) = told else { return "-".to_owned() };
+fn expected_cell(expected: Option<&ExpectedValue>, beside: Option<&MeanInterval>) -> String {
+    let Some(ExpectedValue { model, value }) = expected else { return "-".to_owned() };
     let half = beside.and_then(|cell| cell.bounds).map_or(0.0, |b| 0.5 * (b.high - b.low));
     let digits = crate::compare::sentence::decimals(*value, half);
-    format!("{value:.digits$} {law}")
+    format!("{value:.digits$} {model}")
 }
 
 /// A cell of CSV, in quotes where it must be.

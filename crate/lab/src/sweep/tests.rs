@@ -237,20 +237,20 @@ fn sweeps_of_load_follow_their_closed_forms() {
         results.expected = sweep.expected().into_iter().map(|one| one.unwrap().points).collect();
         for row in &results.rows {
             for (place, cell) in row.cells.iter().enumerate() {
-                let (told, cell) = (results.expected(row, place).unwrap(), cell.unwrap());
+                let (reported, cell) = (results.expected(row, place).unwrap(), cell.unwrap());
                 let bounds = cell.bounds.unwrap();
                 // Half the interval of 32 seeds is 2.040 standard errors.
                 let error = 0.5 * (bounds.high - bounds.low) / 2.040;
-                assert_eq!(told.law, name);
-                let apart = (cell.mean - told.value).abs() / error;
-                assert!(apart <= 3.0, "{name} at {:?}: {cell:?}, {told:?}: {apart}", row.point);
+                assert_eq!(reported.model, name);
+                let apart = (cell.mean - reported.value).abs() / error;
+                assert!(apart <= 3.0, "{name} at {:?}: {cell:?}, {reported:?}: {apart}", row.point);
             }
         }
     }
 }
 
 #[test]
-fn a_law_stands_beside_the_points_that_it_speaks_of() {
+fn a_closed_form_stands_beside_the_points_that_it_speaks_of() {
     let metrics = Metric::parse_all(["queue_s.mean", "ttft_s.p99"]).unwrap();
     let axes = ["workload.rate_rps=0.5,0.8,1.5", "scheduler.order=fcfs,lifo"]
         .map(|text| SweepAxis::parse(text).unwrap());
@@ -268,19 +268,19 @@ fn a_law_stands_beside_the_points_that_it_speaks_of() {
     };
     let lines: Vec<SweepLine> = (0..sweep.runs()).map(made_up).collect();
     let mut results = Results::of(sweep.shape(), &lines);
-    assert!(!results.csv().contains("law") && results.to_json()["points"][0]["expected"].is_null());
+    assert!(!results.csv().contains("model") && results.to_json()["points"][0]["expected"].is_null());
     results.expected = vec![queue.points.clone(), Vec::new()];
     let value = results.expected(&results.rows[0], 0).unwrap().value;
     assert!((value / (0.5 * 1.9990 / (2.0 * 0.5)) - 1.0).abs() < 1e-6, "{value}");
     let csv = results.csv();
-    let head = "queue_s.mean (s),queue_s.mean.low (s),queue_s.mean.high (s),queue_s.mean.seeds,queue_s.mean.law,queue_s.mean.expected (s)";
+    let head = "queue_s.mean (s),queue_s.mean.low (s),queue_s.mean.high (s),queue_s.mean.seeds,queue_s.mean.model,queue_s.mean.expected (s)";
     assert!(csv.lines().next().unwrap().contains(head), "{csv}");
     assert!(csv.lines().nth(1).unwrap().contains(&format!(",1,M/M/1,{value},")), "{csv}");
     assert!(csv.lines().nth(2).unwrap().contains(",1,,,"), "{csv}");
-    assert_eq!(results.to_json()["points"][0]["expected"]["queue_s.mean"]["law"], "M/M/1");
+    assert_eq!(results.to_json()["points"][0]["expected"]["queue_s.mean"]["model"], "M/M/1");
     assert_eq!(
         results.table()[0],
-        ["workload.rate_rps", "scheduler.order", "queue_s.mean (s)", "law", "ttft_s.p99 (s)"]
+        ["workload.rate_rps", "scheduler.order", "queue_s.mean (s)", "model", "ttft_s.p99 (s)"]
     );
     assert!(results.table()[1][3].ends_with(" M/M/1"), "{:?}", results.table());
     assert_eq!(results.table()[2][3], "-");

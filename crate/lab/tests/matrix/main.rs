@@ -160,7 +160,7 @@ fn cell(
     id: Id,
     all_idle_act_on_nothing: bool,
     outcomes: &mut Outcomes,
-    told: &mut Vec<String>,
+    reported: &mut Vec<String>,
 ) -> Cell {
     let context = NoteContext { purpose: aim(id), ..NoteContext::default() };
     let path = id.row().id;
@@ -174,7 +174,7 @@ fn cell(
         outcomes.changed(&idle_in, id, 2, |seen| seen.changes_run || seen.changes_tables)
     };
     if seen.changes_run || seen.changes_tables {
-        told.push(format!("{path} acts, but: {:?}", idle(&idle_in[0], &context, id).map(Reason::text)));
+        reported.push(format!("{path} acts, but: {:?}", idle(&idle_in[0], &context, id).map(Reason::text)));
         return Cell::Wrong;
     }
     let steps = loads.iter().flat_map(|load| activated(load, id));
@@ -206,7 +206,7 @@ fn cell(
             _ => Cell::Silent,
         });
         if matches!(cells.last(), Some(Cell::Silent | Cell::Wrong)) {
-            told.push(format!("{path}: {:?} in {}", cells.last(), scenarios[0].to_json()));
+            reported.push(format!("{path}: {:?} in {}", cells.last(), scenarios[0].to_json()));
         }
     }
     let order = [Cell::Wrong, Cell::Silent, Cell::Effect, Cell::Tables, Cell::Rejected];
@@ -232,12 +232,12 @@ fn idle_together(loads: &[Rc<Scenario>], ids: &[Id], outcomes: &mut Outcomes) ->
 /// Every parameter in one stack, with what is wrong.
 fn column(stack: [&'static str; 2], ids: &[Id]) -> (Vec<Cell>, Vec<String>, usize) {
     let loads = loads(stack);
-    let (mut outcomes, mut told) = (Outcomes::default(), Vec::new());
+    let (mut outcomes, mut reported) = (Outcomes::default(), Vec::new());
     let alike = idle_together(&loads, ids, &mut outcomes);
     let cells = (ids.iter())
-        .map(|&id| cell(&loads, id, alike && aim(id) == Purpose::Run, &mut outcomes, &mut told))
+        .map(|&id| cell(&loads, id, alike && aim(id) == Purpose::Run, &mut outcomes, &mut reported))
         .collect();
-    (cells, told.iter().map(|line| format!("{}: {line}", stack.join("/"))).collect(), outcomes.runs)
+    (cells, reported.iter().map(|line| format!("{}: {line}", stack.join("/"))).collect(), outcomes.runs)
 }
 
 /// The columns of all stacks, on as many threads as there are cores.
@@ -277,7 +277,7 @@ fn every_setting_acts_or_has_a_note() {
     let rows: BTreeMap<Id, Vec<Cell>> = ids.iter().enumerate().map(|(place, &id)| (id, row(place))).collect();
     print(&rows, &stacks);
     println!("{} runs", columns.iter().map(|(.., runs)| runs).sum::<usize>());
-    columns.iter().flat_map(|(_, told, _)| told).for_each(|line| println!("{line}"));
+    columns.iter().flat_map(|(_, reported, _)| reported).for_each(|line| println!("{line}"));
     let bad: Vec<String> = rows
         .iter()
         .filter(|(_, cells)| cells.iter().any(|cell| matches!(cell, Cell::Silent | Cell::Wrong)))

@@ -8,7 +8,7 @@ use servescope_settings::diagnostic::Param;
 
 /// A sentence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepTold"))]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepText"))]
 pub struct Sentence {
     /// One of [`SENTENCES`].
     pub code: &'static str,
@@ -146,15 +146,15 @@ fn in_thousands(number: f64) -> String {
     let plain = number.to_string();
     let (whole, rest) = plain.split_at(plain.find('.').unwrap_or(plain.len()));
     let digits = whole.len() - usize::from(whole.starts_with('-'));
-    let mut told = String::new();
+    let mut grouped = String::new();
     for (place, digit) in whole.chars().enumerate() {
         let left = whole.len() - place;
         if left < digits && left.is_multiple_of(3) {
-            told.push(',');
+            grouped.push(',');
         }
-        told.push(digit);
+        grouped.push(digit);
     }
-    told + rest
+    grouped + rest
 }
 
 fn number(value: u32) -> Param {
@@ -241,10 +241,10 @@ pub(crate) fn loaded(adapters: &[u32], count: u32) -> Sentence {
 mod tests {
     #[test]
     fn thousands_are_kept_apart() {
-        for (number, told) in
+        for (number, grouped) in
             [(7.0, "7"), (999.0, "999"), (1000.0, "1,000"), (-1_234_567.5, "-1,234,567.5"), (-123.0, "-123")]
         {
-            assert_eq!(super::in_thousands(number), told);
+            assert_eq!(super::in_thousands(number), grouped);
         }
     }
 }

@@ -20,10 +20,10 @@ fn every_sentence_has_its_numbers_in_every_scheduler() {
             for place in 0..debugger.len() {
                 debugger.go(Move::To(place)).unwrap();
                 let view = debugger.view().unwrap();
-                let test = view.test.as_ref().map(|test| &test.told);
-                for told in [Some(&view.told), test].into_iter().flatten() {
-                    assert!(!told.text.contains('{'), "{kind}: {}", told.text);
-                    assert!(SENTENCES.iter().any(|row| row.0 == told.code), "{}", told.code);
+                let test = view.test.as_ref().map(|test| &test.sentence);
+                for reported in [Some(&view.sentence), test].into_iter().flatten() {
+                    assert!(!reported.text.contains('{'), "{kind}: {}", reported.text);
+                    assert!(SENTENCES.iter().any(|row| row.0 == reported.code), "{}", reported.code);
                 }
                 if place % 7 == 0 {
                     lanes_are_whole(&debugger);

@@ -62,7 +62,7 @@ pub struct TestView {
     /// What there was.
     pub have: Option<u32>,
     /// In a sentence.
-    pub told: Sentence,
+    pub sentence: Sentence,
 }
 
 /// A request of a queue.
@@ -283,7 +283,7 @@ pub struct StepView {
     /// What was decided: the name of the verdict, or "loaded".
     pub verdict: &'static str,
     /// What was decided, in a sentence.
-    pub told: Sentence,
+    pub sentence: Sentence,
     /// The request that it is about; none: the whole queue, or adapters.
     pub candidate: Option<Candidate>,
     /// The request for which another one is preempted.
@@ -398,7 +398,7 @@ pub(super) fn view(context: &StepContext<'_>, step: &DebugStep, state: &StepStat
         time_s: step.time_us() / 1e6,
         replica: step.replica().map(ReplicaIndex::get),
         verdict: decision.map_or("loaded", |decision| decision.verdict.name()),
-        told: decision.map_or_else(loaded, sentences::verdict),
+        sentence: decision.map_or_else(loaded, sentences::verdict),
         candidate: candidate.map(|id| context.candidate(id)),
         for_request: decision.and_then(Decision::on_behalf_of).map(RequestId::get),
         test: decision.and_then(|decision| test(context, decision)),
@@ -416,10 +416,10 @@ pub(super) fn view(context: &StepContext<'_>, step: &DebugStep, state: &StepStat
 }
 
 fn test(context: &StepContext<'_>, decision: &Decision) -> Option<TestView> {
-    let told = sentences::test(decision, context.sums_prompts())?;
+    let sentence = sentences::test(decision, context.sums_prompts())?;
     let numbers = decision.compared.numbers();
     let name = decision.compared.test.name();
-    Some(TestView { name, need: numbers.map(|pair| pair.0), have: numbers.map(|pair| pair.1), told })
+    Some(TestView { name, need: numbers.map(|pair| pair.0), have: numbers.map(|pair| pair.1), sentence })
 }
 
 fn replica_queue(

@@ -137,7 +137,7 @@ struct EventParts {
     preempted: Vec<(u32, f64)>,
     resumed: Vec<(u32, f64)>,
     /// How many of each list are written.
-    told: [usize; 3],
+    written: [usize; 3],
 }
 
 impl EventParts {
@@ -152,7 +152,7 @@ impl EventParts {
         retries.sort_by_key(|retry| retry.id);
         preempted.sort_by_key(|event| event.0);
         resumed.sort_by_key(|event| event.0);
-        Self { left_us: left_us(report).0, retries, preempted, resumed, told: [0; 3] }
+        Self { left_us: left_us(report).0, retries, preempted, resumed, written: [0; 3] }
     }
 
     /// The events of the next request, in their order.
@@ -164,8 +164,8 @@ impl EventParts {
         let log = report.gateway.as_deref();
         let attempts = log.map_or(0, |log| log.passages[place].attempts);
         add(report.trace.arrival_us[place], EventKind::Arrived, attempts.min(1), None);
-        while let Some(retry) = self.retries.get(self.told[0]).filter(|retry| retry.id.get() == id) {
-            self.told[0] += 1;
+        while let Some(retry) = self.retries.get(self.written[0]).filter(|retry| retry.id.get() == id) {
+            self.written[0] += 1;
             let kind =
                 if retry.reason.is_some() { EventKind::AttemptRejected } else { EventKind::AttemptTimedOut };
             add(retry.answered_us, kind, retry.attempt, retry.reason);
@@ -181,15 +181,15 @@ impl EventParts {
             add(scheduled_us, EventKind::Scheduled, 0, None);
         }
         let mut first_token_us = report.first_token_us(place);
-        while let Some(&(_, out_us)) = self.preempted.get(self.told[1]).filter(|event| event.0 == id) {
-            self.told[1] += 1;
+        while let Some(&(_, out_us)) = self.preempted.get(self.written[1]).filter(|event| event.0 == id) {
+            self.written[1] += 1;
             if let Some(first_us) = first_token_us.filter(|&at| at <= out_us) {
                 first_token_us = None;
                 add(first_us, EventKind::FirstToken, 0, None);
             }
             add(out_us, EventKind::Preempted, 0, None);
-            if let Some(&(_, back_us)) = self.resumed.get(self.told[2]).filter(|event| event.0 == id) {
-                self.told[2] += 1;
+            if let Some(&(_, back_us)) = self.resumed.get(self.written[2]).filter(|event| event.0 == id) {
+                self.written[2] += 1;
                 // A token that was under way at the preemption.
                 if let Some(first_us) = first_token_us.take_if(|at| *at <= back_us) {
                     add(first_us, EventKind::FirstToken, 0, None);

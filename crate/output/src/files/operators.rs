@@ -79,7 +79,7 @@ impl RunOperators {
         &mut self.0[place]
     }
 
-    /// Adds an operator of so many equal iterations of so many stages, which grows from `first` to `last`.
+    /// Adds an operator of this many equal iterations of this many stages, which grows from `first` to `last`.
     fn add(&mut self, first: &OperatorTime, last: &OperatorTime, [iterations, stages]: [u32; 2]) {
         if first.calls <= 0.0 {
             return;

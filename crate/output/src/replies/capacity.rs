@@ -16,7 +16,7 @@ pub struct CapacityReply {
     /// The capacity.
     pub capacity: Capacity,
     /// The terminal's words for it.
-    pub told: CapacityTold,
+    pub described: CapacityDescribed,
     /// The runs of the search.
     #[serde(skip_serializing)]
     pub charts: Vec<Chart>,
@@ -25,7 +25,7 @@ pub struct CapacityReply {
 /// Why no higher rate passes, the notes, and the limit that binds, in English.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
-pub struct CapacityTold {
+pub struct CapacityDescribed {
     /// For a configuration whose price is known or not asked for.
     pub priced: String,
     /// Behind why there is no price.
@@ -42,13 +42,13 @@ pub struct CheckedReply {
     #[serde(flatten)]
     pub checked: Checked,
     /// The terminal's words for it.
-    pub told: CheckedTold,
+    pub described: CheckedDescribed,
 }
 
 /// What a check showed, in English.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
-pub struct CheckedTold {
+pub struct CheckedDescribed {
     /// Whether the goal holds.
     pub check: String,
     /// What limits the deployment; empty where that is not known.
@@ -58,7 +58,7 @@ pub struct CheckedTold {
 impl From<Checked> for CheckedReply {
     fn from(checked: Checked) -> Self {
         let limit = checked.limit.map_or_else(String::new, |limit| limit.to_string());
-        Self { told: CheckedTold { check: checked.describe(), limit }, checked }
+        Self { described: CheckedDescribed { check: checked.describe(), limit }, checked }
     }
 }
 

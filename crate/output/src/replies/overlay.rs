@@ -14,7 +14,7 @@ use crate::views::overlay::overlay_charts;
 
 /// A measured run over its simulation, with the number of requests in their place.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "OverlayTold"))]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "OverlayReply"))]
 pub struct OverlayReply {
     /// What wrote the file.
     pub tool: &'static str,

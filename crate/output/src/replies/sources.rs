@@ -411,7 +411,7 @@ pub struct FitRow {
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct BestDistribution {
     /// Its name.
-    pub law: &'static str,
+    pub distribution: &'static str,
     /// Kolmogorov's distance.
     pub distance: Option<f64>,
 }
@@ -421,7 +421,7 @@ pub struct BestDistribution {
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct BestUsers {
     /// Its name.
-    pub law: &'static str,
+    pub distribution: &'static str,
     /// Its parameter.
     pub parameter: Option<f64>,
     /// Divergence of the shares from it, nats.
@@ -463,7 +463,7 @@ pub struct FitReply {
     /// What is to be said of the fit.
     pub findings: Vec<FactView>,
     /// The distributions.
-    pub laws: FittedDistributions,
+    pub distributions: FittedDistributions,
 }
 
 fn finite(x: f64) -> Option<f64> {
@@ -493,7 +493,7 @@ impl FitReply {
         Self {
             models: twins.iter().map(row).collect(),
             findings: findings.collect(),
-            laws: FittedDistributions::of(fitted),
+            distributions: FittedDistributions::of(fitted),
         }
     }
 }
@@ -502,13 +502,13 @@ impl FittedDistributions {
     fn of(fitted: &Fit) -> Self {
         let shape = |fit: Option<DistributionDistance>| fit.map(|l| l.shape);
         let length = |fit: &LengthFit| {
-            fit.best().map(|l| BestDistribution { law: l.name, distance: finite(l.distance) })
+            fit.best().map(|l| BestDistribution { distribution: l.name, distance: finite(l.distance) })
         };
         let users = fitted.users.as_ref().and_then(|users| {
             let best =
                 users.distributions.iter().min_by(|a, b| a.divergence_nats.total_cmp(&b.divergence_nats))?;
             Some(BestUsers {
-                law: best.distribution,
+                distribution: best.distribution,
                 parameter: best.parameter,
                 divergence_nats: finite(best.divergence_nats),
             })

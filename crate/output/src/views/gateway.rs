@@ -107,28 +107,28 @@ fn refusals(log: &GatewayLog, window: &ChartWindow) -> Chart {
 
 /// Time to first token as it was estimated when a request came, and as it was.
 fn estimate(run: &Run, log: &GatewayLog, window: &ChartWindow) -> Chart {
-    let told: Vec<usize> = (0..log.passages.len())
+    let ids: Vec<usize> = (0..log.passages.len())
         .filter(|&id| {
             let passage = &log.passages[id];
             let inside = passage.asked_us >= window.start_us && passage.asked_us <= window.end_us;
             inside && !passage.estimate_us.is_nan()
         })
         .collect();
-    let every = told.len().div_ceil(MOST_POINTS).max(1);
-    let told: Vec<usize> = told.into_iter().step_by(every).collect();
-    if told.is_empty() {
+    let every = ids.len().div_ceil(MOST_POINTS).max(1);
+    let ids: Vec<usize> = ids.into_iter().step_by(every).collect();
+    if ids.is_empty() {
         return empty("gateway_estimate", "no_estimate", window.axis());
     }
     let at = |id: &usize| log.passages[*id].asked_us / 1e6;
     let estimated = Series {
         role: Role::Expected,
         mark: Mark::Points,
-        x: told.iter().map(at).collect(),
-        y: told.iter().map(|&id| f64::from(log.passages[id].estimate_us) / 1e6).collect(),
-        id: told.iter().map(|&id| id as f64).collect(),
+        x: ids.iter().map(at).collect(),
+        y: ids.iter().map(|&id| f64::from(log.passages[id].estimate_us) / 1e6).collect(),
+        id: ids.iter().map(|&id| id as f64).collect(),
         ..Series::default()
     };
-    let served: Vec<usize> = told.into_iter().filter(|&id| run.report.first_token_us(id).is_some()).collect();
+    let served: Vec<usize> = ids.into_iter().filter(|&id| run.report.first_token_us(id).is_some()).collect();
     let truth = Series {
         role: Role::Ttft,
         mark: Mark::Points,

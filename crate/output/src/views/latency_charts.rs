@@ -15,7 +15,7 @@ use super::{
 const CURVE_POINTS: usize = 160;
 /// Most points of a scatter chart.
 const SCATTER_POINTS: usize = 800;
-/// A bound above so many times the highest point is left out of the axis.
+/// A bound above this many times the highest point is left out of the axis.
 const FAR_ABOVE: f64 = 3.0;
 
 fn curve(role: Role, mut times_s: Vec<f64>) -> Series {

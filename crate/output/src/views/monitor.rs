@@ -201,8 +201,8 @@ mod tests {
             let expected = ["client_service", "client_kv", "client_reserved", "client_gateway_counters"];
             assert_eq!(names(&views), expected);
             let seconds = monitor.end_us / 1e6;
-            let told = fair.report.gateway.as_ref().unwrap().reserved.as_ref().unwrap();
-            let total = told.total_token_us(monitor.end_us) / 1e6;
+            let reported = fair.report.gateway.as_ref().unwrap().reserved.as_ref().unwrap();
+            let total = reported.total_token_us(monitor.end_us) / 1e6;
             assert!(total > 0.0 && (mean_top(&views[2]) * seconds / total - 1.0).abs() < 1e-9);
             let column = crate::monitor::COLUMNS.iter().find(|c| c.name == "reserved_tokens_mean").unwrap();
             let whole = crate::monitor::Whole::of(&monitor);

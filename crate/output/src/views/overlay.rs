@@ -26,15 +26,15 @@ const BY_INPUT: &str = "ttft_error_by_input";
 pub fn overlay_charts(overlay: &Overlay) -> Vec<Chart> {
     let mut charts = Vec::new();
     for (of_all, of_each, of) in TIMES {
-        let told: Vec<(usize, f64, f64)> = (overlay.pairs.iter())
+        let requests: Vec<(usize, f64, f64)> = (overlay.pairs.iter())
             .filter_map(|pair| Some((pair.id, of(&pair.measured)?, of(&pair.simulated)?)))
             .collect();
-        if told.is_empty() {
+        if requests.is_empty() {
             continue;
         }
-        charts.push(Chart { name: of_all, ..distribution(&told) });
+        charts.push(Chart { name: of_all, ..distribution(&requests) });
         if overlay.is_matched {
-            charts.push(Chart { name: of_each, ..same_in_both(&told) });
+            charts.push(Chart { name: of_each, ..same_in_both(&requests) });
         }
     }
     if overlay.is_matched && charts.iter().any(|chart| chart.name == TIMES[0].0) {
@@ -54,9 +54,9 @@ fn shares(values: impl Iterator<Item = f64>) -> (Vec<f64>, Vec<f64>) {
     places.into_iter().map(|place| (values[place], (place + 1) as f64 / count as f64)).unzip()
 }
 
-fn distribution(told: &[(usize, f64, f64)]) -> Chart {
+fn distribution(requests: &[(usize, f64, f64)]) -> Chart {
     let ((x, y), (x_ours, y_ours)) =
-        (shares(told.iter().map(|one| one.1)), shares(told.iter().map(|one| one.2)));
+        (shares(requests.iter().map(|one| one.1)), shares(requests.iter().map(|one| one.2)));
     let across = axis_around(x.iter().chain(&x_ours).copied(), false, true);
     let line = |role, x, y| Series { role, mark: Mark::Line, x, y, ..Series::default() };
     Chart::untitled(
@@ -67,12 +67,12 @@ fn distribution(told: &[(usize, f64, f64)]) -> Chart {
 }
 
 /// A point for each pair of values with its id, and the line where both are the same. Of many, evenly many.
-fn same_in_both(told: &[(usize, f64, f64)]) -> Chart {
-    let one = axis_around(told.iter().flat_map(|&(_, x, y)| [x, y]), false, true);
+fn same_in_both(requests: &[(usize, f64, f64)]) -> Chart {
+    let one = axis_around(requests.iter().flat_map(|&(_, x, y)| [x, y]), false, true);
     let one = Axis { unit: "s", ..one };
     let ends = vec![one.min, one.max];
     let mut points = Series { role: Role::Arrivals, mark: Mark::Points, ..Series::default() };
-    for &(id, x, y) in told.iter().step_by(told.len().div_ceil(POINTS).max(1)) {
+    for &(id, x, y) in requests.iter().step_by(requests.len().div_ceil(POINTS).max(1)) {
         points.x.push(x);
         points.y.push(y);
         points.id.push(id as f64);

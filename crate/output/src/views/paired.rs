@@ -10,17 +10,17 @@ const POINTS: usize = 2000;
 /// TTFT of each request in A (across) and in B (upwards); the line is where both are the same. Of more than 2,000 requests,
 /// evenly many of them.
 pub fn ttft_pairs(requests: &RequestPairs) -> Chart {
-    let told: Vec<(usize, f64, f64)> =
+    let reported: Vec<(usize, f64, f64)> =
         requests.pairs.iter().filter_map(|pair| Some((pair.id, pair.a_s?, pair.b_s?))).collect();
     let axis = |min, max| Axis { unit: "s", scale: ScaleKind::Log, kind: AxisKind::Value, min, max };
-    let all = told.iter().flat_map(|&(_, a, b)| [a, b]).filter(|s| *s > 0.0);
+    let all = reported.iter().flat_map(|&(_, a, b)| [a, b]).filter(|s| *s > 0.0);
     let (min, max) = all.fold((f64::INFINITY, 0.0_f64), |(min, max), s| (min.min(s), max.max(s)));
     if max <= 0.0 {
         return empty("ttft_pairs", "empty.nothing_completed", axis(0.01, 1.0));
     }
     let (min, max) = (min.max(max * 1e-6) / 1.1, max * 1.1);
     let mut points = Series { role: Role::Arrivals, mark: Mark::Points, ..Series::default() };
-    for &(id, a, b) in told.iter().step_by(told.len().div_ceil(POINTS)) {
+    for &(id, a, b) in reported.iter().step_by(reported.len().div_ceil(POINTS)) {
         points.x.push(a.max(min));
         points.y.push(b.max(min));
         points.id.push(id as f64);

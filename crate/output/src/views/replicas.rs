@@ -366,9 +366,9 @@ mod tests {
         let use_of = &view(&views, "utilisation").series;
         for (series, of) in use_of.iter().zip([|row: &ReplicaRow| row.mfu, |row: &ReplicaRow| row.bandwidth])
         {
-            let told = fleet.mean(of).unwrap();
-            assert!((mean(series) / told - 1.0).abs() < 1e-9, "{} of {told}", mean(series));
-            assert!(told > 0.0 && told < 1.0);
+            let reported = fleet.mean(of).unwrap();
+            assert!((mean(series) / reported - 1.0).abs() < 1e-9, "{} of {reported}", mean(series));
+            assert!(reported > 0.0 && reported < 1.0);
         }
         let summary = run.summary();
         assert_eq!(summary.run.gpu.mfu, fleet.mean(|row| row.mfu));
@@ -396,18 +396,21 @@ mod tests {
             behind.set_text(path, value).unwrap();
         }
         // What is nowhere is no number, and no number equals itself.
-        let told = |views: &[Chart]| format!("{views:?}");
+        let reported = |views: &[Chart]| format!("{views:?}");
         let runs = [&behind, &Scenario::default()].map(|scenario| Run::simulate(scenario, None).unwrap());
         for run in runs.iter().chain([&run]) {
             let views = all(run, &options);
             for view in &views {
                 let alone = build_charts(run, &options, &|name| name == view.name);
-                assert_eq!(told(&alone), told(std::slice::from_ref(view)));
+                assert_eq!(reported(&alone), reported(std::slice::from_ref(view)));
             }
             let (first, others): (Vec<Chart>, Vec<Chart>) =
                 views.into_iter().partition(|view| view.name.len() % 2 == 0);
-            assert_eq!(told(&build_charts(run, &options, &|name| name.len() % 2 == 0)), told(&first));
-            assert_eq!(told(&build_charts(run, &options, &|name| name.len() % 2 == 1)), told(&others));
+            assert_eq!(reported(&build_charts(run, &options, &|name| name.len() % 2 == 0)), reported(&first));
+            assert_eq!(
+                reported(&build_charts(run, &options, &|name| name.len() % 2 == 1)),
+                reported(&others)
+            );
         }
     }
 

@@ -31,8 +31,8 @@ pub struct SweepChart {
     pub metric: String,
     /// The parameter of the horizontal axis.
     pub x: String,
-    /// The names of the closed forms that are drawn.
-    pub laws: Vec<String>,
+    /// The queueing models and bounds whose closed forms are drawn.
+    pub models: Vec<String>,
     /// The curves: their roles, and their values of the other parameters.
     pub curves: Vec<(Role, Map<String, Json>)>,
     /// Of a heat map: the parameter of the vertical axis.
@@ -55,8 +55,8 @@ pub struct SweepView {
     pub x: String,
     /// Of a heat map: the parameter of the vertical axis.
     pub y: Option<String>,
-    /// The names of the closed forms that are drawn.
-    pub laws: Vec<String>,
+    /// The queueing models and bounds whose closed forms are drawn.
+    pub models: Vec<String>,
     /// Of a heat map: its values of the other parameters.
     #[cfg_attr(feature = "types", ts(type = "Record<string, ParameterValue>"))]
     pub fixed: Map<String, Json>,
@@ -101,7 +101,7 @@ impl SweepChart {
             metric: self.metric.clone(),
             x: self.x.clone(),
             y: self.y.clone(),
-            laws: self.laws.clone(),
+            models: self.models.clone(),
             fixed: self.fixed.clone(),
             shades: self.shades.iter().map(shade).collect(),
             curves: self.curves.iter().map(curve).collect(),
@@ -126,7 +126,7 @@ pub fn sweep_maps(results: &Results, bounds: &[Option<f64>]) -> Vec<SweepChart> 
         SweepChart {
             metric: results.shape.metrics[place].clone(),
             x: results.axes[0].path.clone(),
-            laws: Vec::new(),
+            models: Vec::new(),
             curves: Vec::new(),
             y: Some(results.axes[1].path.clone()),
             fixed: fixed.clone(),
@@ -154,7 +154,7 @@ pub fn sweep_charts(results: &Results, bounds: &[Option<f64>]) -> Vec<SweepChart
         SweepChart {
             metric: results.shape.metrics[place].clone(),
             x: results.axes[x].path.clone(),
-            laws: closed_forms_of(results, place, groups.iter().flat_map(|(_, rows)| rows).copied()),
+            models: closed_forms_of(results, place, groups.iter().flat_map(|(_, rows)| rows).copied()),
             curves: named.collect(),
             y: None,
             fixed: Map::new(),
@@ -173,9 +173,9 @@ pub fn closed_forms_of<'r>(
     rows: impl Iterator<Item = &'r Row>,
 ) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for told in rows.filter_map(|row| results.expected(row, metric)) {
-        if !names.contains(&told.law) {
-            names.push(told.law.clone());
+    for expected in rows.filter_map(|row| results.expected(row, metric)) {
+        if !names.contains(&expected.model) {
+            names.push(expected.model.clone());
         }
     }
     names
@@ -219,7 +219,7 @@ pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) ->
     let (mut all, mut bands, mut lines, mut heights) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut closed_forms = Vec::new();
     for (rows, role) in groups.iter().zip(CURVES) {
-        let mut told: Vec<[f64; 5]> = rows
+        let mut expected_points: Vec<[f64; 5]> = rows
             .iter()
             .filter_map(|row| {
                 let (at, cell) = (row.point[x].as_f64()?, row.cells[metric]?);
@@ -227,8 +227,8 @@ pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) ->
                 Some([at, cell.mean, low, high, results.number(row) as f64])
             })
             .collect();
-        sort_by_number(&mut told, |point| point[0]);
-        let column = |of: usize| told.iter().map(|point| point[of]).collect::<Vec<f64>>();
+        sort_by_number(&mut expected_points, |point| point[0]);
+        let column = |of: usize| expected_points.iter().map(|point| point[of]).collect::<Vec<f64>>();
         let [at, mean, low, high, id] = [0, 1, 2, 3, 4].map(column);
         heights.extend(low.iter().chain(&high).copied());
         all.extend(at.iter().copied());
@@ -258,10 +258,10 @@ pub fn curves(results: &Results, x: usize, metric: usize, groups: &[&[&Row]]) ->
 
 /// Values of closed forms along a curve, over its points so far.
 fn closed_form_line(results: &Results, x: usize, metric: usize, rows: &[&Row]) -> Option<Series> {
-    let told = |row: &&Row| Some((row.point[x].as_f64()?, results.expected(row, metric)?.value));
-    let mut told: Vec<(f64, f64)> = rows.iter().filter_map(told).collect();
-    sort_by_number(&mut told, |point| point.0);
-    let (x, y) = told.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+    let expected_points = |row: &&Row| Some((row.point[x].as_f64()?, results.expected(row, metric)?.value));
+    let mut expected_points: Vec<(f64, f64)> = rows.iter().filter_map(expected_points).collect();
+    sort_by_number(&mut expected_points, |point| point.0);
+    let (x, y) = expected_points.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
     (!x.is_empty()).then(|| Series { role: Role::Expected, mark: Mark::Line, x, y, ..Series::default() })
 }
 

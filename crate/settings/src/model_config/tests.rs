@@ -100,34 +100,34 @@ fn a_model_that_does_not_fit_says_how_much_is_missing() {
 
 #[test]
 fn what_is_wrong_is_told_with_field_bound_and_value() {
-    let told = |from: &str, to: &str| {
+    let refusal = |from: &str, to: &str| {
         let error = ModelConfig::read("c.json", &LLAMA.replace(from, to)).unwrap_err().remove(0);
         (error.code, error.message)
     };
-    let (code, message) = told("\"vocab_size\": 128256", "\"vocabulary\": 1");
+    let (code, message) = refusal("\"vocab_size\": 128256", "\"vocabulary\": 1");
     assert_eq!((code, &*message), ("config_missing", "c.json: vocab_size or padded_vocab_size is missing"));
-    let (code, message) = told("\"num_hidden_layers\": 32", "\"num_hidden_layers\": 5000");
+    let (code, message) = refusal("\"num_hidden_layers\": 32", "\"num_hidden_layers\": 5000");
     assert_eq!(
         (code, &*message),
         ("config_out_of_range", "c.json: num_hidden_layers: 5000 is not between 1 and 1000")
     );
-    let (code, message) = told("\"hidden_size\": 4096", "\"hidden_size\": \"wide\"");
+    let (code, message) = refusal("\"hidden_size\": 4096", "\"hidden_size\": \"wide\"");
     assert_eq!(
         (code, &*message),
         ("config_not_a_number", "c.json: hidden_size: a number expected, got \"wide\"")
     );
-    let (code, _) = told("\"hidden_size\": 4096", "\"hidden_size\": 4099");
+    let (code, _) = refusal("\"hidden_size\": 4096", "\"hidden_size\": 4099");
     assert_eq!(code, "config_not_a_number");
-    let (code, message) = told("\"rope_theta\": 500000.0", "\"kv_lora_rank\": 512");
+    let (code, message) = refusal("\"rope_theta\": 500000.0", "\"kv_lora_rank\": 512");
     assert!(
         code == "config_latent" && message.starts_with("c.json: kv_lora_rank: multi-head latent"),
         "{message}"
     );
-    let (code, _) = told("\"rope_theta\": 500000.0", "\"layer_types\": [\"mamba\"]");
+    let (code, _) = refusal("\"rope_theta\": 500000.0", "\"layer_types\": [\"mamba\"]");
     assert_eq!(code, "config_kinds");
-    assert_eq!(told("\"model_type\": \"llama\"", "\"model_type\": \"bert\"").0, "config_encoder");
-    assert_eq!(told("\"rope_theta\": 500000.0", "\"hidden_size\": 64").0, "repeated_key");
-    assert_eq!(told("\"model_type\"", "model_type").0, "bad_json");
+    assert_eq!(refusal("\"model_type\": \"llama\"", "\"model_type\": \"bert\"").0, "config_encoder");
+    assert_eq!(refusal("\"rope_theta\": 500000.0", "\"hidden_size\": 64").0, "repeated_key");
+    assert_eq!(refusal("\"model_type\"", "model_type").0, "bad_json");
     assert_eq!(ModelConfig::read("c.json", "[]").unwrap_err()[0].code, "config_no_object");
     assert_eq!(
         ModelConfig::read("c.json", &" ".repeat(MOST_BYTES + 1)).unwrap_err()[0].code,
@@ -139,10 +139,10 @@ fn what_is_wrong_is_told_with_field_bound_and_value() {
 fn an_unknown_architecture_is_read_as_llama_with_a_note_and_what_is_ignored() {
     let text = LLAMA.replace("\"llama\"", "\"strange\"").replace("\"rope_theta\"", "\"strange_layers\"");
     let config = ModelConfig::read("c.json", &text).unwrap();
-    let told: Vec<&str> = config.notes.iter().map(|note| &*note.message).collect();
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].contains("\"strange\" is not known"), "{told:?}");
-    assert_eq!(told[1], "c.json: these fields are ignored: strange_layers");
+    let refusal: Vec<&str> = config.notes.iter().map(|note| &*note.message).collect();
+    assert_eq!(refusal.len(), 2, "{refusal:?}");
+    assert!(refusal[0].contains("\"strange\" is not known"), "{refusal:?}");
+    assert_eq!(refusal[1], "c.json: these fields are ignored: strange_layers");
 }
 
 #[test]

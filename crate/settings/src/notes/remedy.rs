@@ -191,7 +191,7 @@ mod tests {
         changed
     }
 
-    fn told(scenario: &Scenario, id: Id) -> Vec<String> {
+    fn reported(scenario: &Scenario, id: Id) -> Vec<String> {
         let changes = remedy(scenario, &page(None), id).unwrap();
         changes.iter().map(|(id, value)| format!("{}={}", id.row().id, value.to_text())).collect()
     }
@@ -232,9 +232,9 @@ mod tests {
     #[test]
     fn the_fewest_settings_are_changed() {
         let scenario = Scenario::default();
-        assert_eq!(told(&scenario, Id::ReserveFullIsl), ["scheduler.kind=vllm_v1"]);
-        assert_eq!(told(&scenario, Id::Rate), [""; 0]);
-        assert_eq!(told(&scenario, Id::Router), ["fleet.replicas=2"]);
+        assert_eq!(reported(&scenario, Id::ReserveFullIsl), ["scheduler.kind=vllm_v1"]);
+        assert_eq!(reported(&scenario, Id::Rate), [""; 0]);
+        assert_eq!(reported(&scenario, Id::Router), ["fleet.replicas=2"]);
         for &id in Id::ALL {
             let changes = remedy(&scenario, &page(None), id).unwrap_or_default();
             assert!(changes.len() <= 5, "{}: {changes:?}", id.row().id);
@@ -245,12 +245,12 @@ mod tests {
     fn a_gpu_is_used_with_its_measured_kernels_and_their_engine() {
         let mut scenario = Scenario::default();
         scenario.set_text("fleet.gpu", "a10g").unwrap();
-        assert_eq!(told(&scenario, Id::FleetGpu), ["cost.kind=roofline"]);
+        assert_eq!(reported(&scenario, Id::FleetGpu), ["cost.kind=roofline"]);
         scenario.set_text("fleet.gpu", "h100_sxm").unwrap();
-        assert_eq!(told(&scenario, Id::FleetGpu), ["scheduler.kind=vllm_v1", "cost.kind=kernels"]);
+        assert_eq!(reported(&scenario, Id::FleetGpu), ["scheduler.kind=vllm_v1", "cost.kind=kernels"]);
         // Of Phi-2 no kernels were measured anywhere.
         scenario.set_text("fleet.model", "phi-2").unwrap();
-        assert_eq!(told(&scenario, Id::FleetModel), ["cost.kind=roofline"]);
+        assert_eq!(reported(&scenario, Id::FleetModel), ["cost.kind=roofline"]);
     }
 
     #[test]

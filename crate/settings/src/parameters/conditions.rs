@@ -146,7 +146,7 @@ pub(super) const PATTERNS: &[&str] =
     &["quick_rising", "slow_rising", "slight_fluctuation", "severe_fluctuation", "sine"];
 pub(super) const CHANGES: &[&str] = &["ramp", "step", "spike"];
 /// Prompt and output lengths have a distribution each, and are not drawn as pairs.
-pub(super) const INDEPENDENT_LENGTHS: Condition = when_in(Id::LengthSource, &["laws"]);
+pub(super) const INDEPENDENT_LENGTHS: Condition = when_in(Id::LengthSource, &["distributions"]);
 /// Kinds of sessions.
 pub(super) const TALKS: &[&str] = &["held", "timed"];
 pub(super) const BOUNDED: &[&str] = &[

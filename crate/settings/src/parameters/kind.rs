@@ -139,6 +139,10 @@ pub struct Parameter {
     pub help: &'static str,
 }
 
+/// Names of options that links and files may hold, by parameter, and the name that each is read as.
+const REPLACED_OPTIONS: [(&str, &str, &str); 2] =
+    [("workload.lengths.from", "laws", "distributions"), ("fleet.router", "shortest_line", "fewest_waiting")];
+
 impl Parameter {
     /// The default of the table (a calibration or the pool may put another in its place, see `Scenario::default_of`).
     pub fn default_value(&self) -> Value {
@@ -313,7 +317,14 @@ impl Parameter {
 
     fn option(&self, text: &str) -> Result<&'static str, Diagnostic> {
         let Kind::Choice(names) = self.kind else { return Err(self.unknown_option(text)) };
+        let text = self.present_option(text);
         names.iter().copied().find(|name| *name == text).ok_or_else(|| self.unknown_option(text))
+    }
+
+    /// The name that stands for this one, where links and files may hold a replaced one.
+    fn present_option<'a>(&self, text: &'a str) -> &'a str {
+        let replaced = REPLACED_OPTIONS.iter().find(|(id, name, _)| *id == self.id && *name == text);
+        replaced.map_or(text, |(_, _, present)| present)
     }
 
     fn unknown_option(&self, text: &str) -> Diagnostic {

@@ -308,12 +308,12 @@ mod tests {
         let (loaded, notes) = LoadedProfile::of_files(&all, &OF).unwrap();
         assert!(notes.is_empty(), "{notes:?}");
         assert_eq!(loaded.name, "g_b.txt");
-        let told = |name: &str, degree: u32| {
+        let refusal = |name: &str, degree: u32| {
             loaded.errors.iter().find(|e| (e.name, e.degree) == (name, degree)).unwrap().origin
         };
-        assert_eq!(told("mlp_up_proj", 1), TimedOrigin::Measured);
-        assert_eq!(told("attn_decode", 1), TimedOrigin::Modelled);
-        assert_eq!(told("attn_decode", 2), TimedOrigin::Measured);
+        assert_eq!(refusal("mlp_up_proj", 1), TimedOrigin::Measured);
+        assert_eq!(refusal("attn_decode", 1), TimedOrigin::Modelled);
+        assert_eq!(refusal("attn_decode", 2), TimedOrigin::Measured);
         let again = LoadedProfile::read("again.txt", &loaded.profile.to_text()).unwrap();
         assert_eq!(again.profile, loaded.profile);
         let (alone, notes) = LoadedProfile::of_files(&files()[..1], &OF).unwrap();
@@ -329,9 +329,9 @@ mod tests {
         let refused = |files: &[NamedText<'_>]| LoadedProfile::of_files(files, &OF).unwrap_err();
         let mlp = files()[0];
         let broken = mlp.text.replacen(",64,8,8192", ",64,8,fish", 1);
-        let told = refused(&[NamedText { name: "mine.csv", text: &broken }]);
-        assert_eq!(told[0].code, "bad_cell");
-        assert!(told[0].message.starts_with("mine.csv: row 2, column n_embd: "), "{}", told[0].message);
+        let refusal = refused(&[NamedText { name: "mine.csv", text: &broken }]);
+        assert_eq!(refusal[0].code, "bad_cell");
+        assert!(refusal[0].message.starts_with("mine.csv: row 2, column n_embd: "), "{}", refusal[0].message);
         let header = mlp.text.lines().next().unwrap();
         assert_eq!(refused(&[NamedText { name: "m", text: header }])[0].code, "no_rows");
         let without = mlp.text.replacen("num_tokens", "tokens", 1);
@@ -342,8 +342,12 @@ mod tests {
         assert!(refused(&files()[1..2])[0].message.contains("mlp.csv is missing"));
         assert_eq!(refused(&[])[0].code, "bad_profile");
         let shapeless = SHIPPED.replacen("query_heads 32", "query_heads 8192", 1);
-        let told = LoadedProfile::read("p", &shapeless).unwrap_err();
-        assert!(told.message.contains("query_heads: 8192 is not between 1 and 4096"), "{}", told.message);
+        let refusal = LoadedProfile::read("p", &shapeless).unwrap_err();
+        assert!(
+            refusal.message.contains("query_heads: 8192 is not between 1 and 4096"),
+            "{}",
+            refusal.message
+        );
     }
 
     proptest! {

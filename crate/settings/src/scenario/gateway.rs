@@ -84,8 +84,8 @@ impl Scenario {
     /// The proxy before an engine with this many tokens of KV memory, unless another size is set; `None` where requests go
     /// to the engine at once.
     pub fn gateway(&self, engine_pool_tokens: f64) -> Option<GatewayConfig> {
-        let told = Some(self.number(Id::GatewayPool)).filter(|&tokens| tokens > 0.0);
-        let pool_tokens = told.unwrap_or(engine_pool_tokens);
+        let reported = Some(self.number(Id::GatewayPool)).filter(|&tokens| tokens > 0.0);
+        let pool_tokens = reported.unwrap_or(engine_pool_tokens);
         self.has_proxy().then(|| GatewayConfig {
             checks: self.checks(),
             client: self.chosen(choices::GATEWAY_CLIENT),

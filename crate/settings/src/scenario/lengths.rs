@@ -146,7 +146,7 @@ impl Scenario {
 
     fn has_pairs(&self) -> bool {
         match self.chosen(LengthSource::ID) {
-            LengthSource::Laws => false,
+            LengthSource::Distributions => false,
             LengthSource::Pairs => true,
         }
     }
@@ -201,8 +201,8 @@ fn refused(id: Id, error: Option<LengthError>) -> Option<Diagnostic> {
         LengthError::NoWeight => Reason::new("bin_no_weight"),
         LengthError::NoPairs(count) => Reason::new("pairs_count").number("count", count as f64),
     };
-    let told = Diagnostic::error("bad_lengths", path, format!("{path}: {sentence}"));
-    Some(told.text("reason", &sentence).because(reason))
+    let reported = Diagnostic::error("bad_lengths", path, format!("{path}: {sentence}"));
+    Some(reported.text("reason", &sentence).because(reason))
 }
 
 #[cfg(test)]
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn every_law_reaches_the_trace_and_leaves_the_other_side_alone() {
+    fn every_distribution_reaches_the_trace_and_leaves_the_other_side_alone() {
         let plain = generate(&Scenario::default().workload());
         // The first is the default.
         for kind in LengthKind::NAMES.iter().copied().skip(1) {

@@ -49,7 +49,7 @@ impl Scenario {
         let kept = of.values().iter().filter(|&&other| !self.order_of(other).is_batch_aware());
         let names = kept.map(|other| other.name()).collect::<Vec<_>>().join(", ");
         let message = format!(
-            "{path}: {order} needs S-LoRA's batches; the lines of scheduler.kind {kind} keep {names}"
+            "{path}: {order} needs S-LoRA's batches; with scheduler.kind {kind} the waiting queue supports {names}"
         );
         Some(
             Diagnostic::error("order_needs_slora", path, message)

@@ -77,16 +77,16 @@ mod tests {
     #[test]
     fn what_a_system_refuses_is_told_at_its_parameter() {
         let mut scenario = Scenario::default();
-        let told = |scenario: &Scenario, form| -> Vec<String> {
+        let reported = |scenario: &Scenario, form| -> Vec<String> {
             sampling_problems(&scenario.sampling(), form).into_iter().map(|error| error.message).collect()
         };
-        assert!(Form::ALL.iter().all(|&form| told(&scenario, form).is_empty()));
+        assert!(Form::ALL.iter().all(|&form| reported(&scenario, form).is_empty()));
         scenario.set_text("workload.sampling.frequency_penalty", "-0.5").unwrap();
         assert_eq!(
-            told(&scenario, Form::Slora),
+            reported(&scenario, Form::Slora),
             ["workload.sampling.frequency_penalty: -0.5 is not between 0 and 2, which is what slora takes"]
         );
-        assert!(told(&scenario, Form::Vllm).is_empty());
+        assert!(reported(&scenario, Form::Vllm).is_empty());
         for (path, bad) in
             [("top_p", "0"), ("temperature", "2.1"), ("top_k", "-2"), ("presence_penalty", "3")]
         {
@@ -95,7 +95,7 @@ mod tests {
         assert!(scenario.set_text("workload.sampling.stop_sequences", &"x".repeat(1001)).is_err());
         scenario.set_text("workload.sampling.stop_sequences", "|x").unwrap();
         assert_eq!(
-            told(&scenario, Form::Vllm),
+            reported(&scenario, Form::Vllm),
             ["workload.sampling.stop_sequences: an empty text ends no answer"]
         );
     }

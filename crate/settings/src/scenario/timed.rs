@@ -267,8 +267,8 @@ mod tests {
         assert_eq!(found.us, stages(first, 1));
         if chunks.is_empty() {
             assert_eq!(cost.batch_stages(&batch(later, 1), &constants).us, stages(later, 1));
-            let told = found.line.and_then(|line| line.us(24, later.into()));
-            assert!(told.is_none_or(|us| us == stages(later, 1)), "{told:?}");
+            let reported = found.line.and_then(|line| line.us(24, later.into()));
+            assert!(reported.is_none_or(|us| us == stages(later, 1)), "{reported:?}");
         }
         let without = stages(first, 0);
         std::array::from_fn(|stage| found.us[stage] - without[stage])

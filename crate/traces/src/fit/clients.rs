@@ -28,9 +28,9 @@ pub fn clients_json(fit: &ClientFit) -> Json {
         "rate_rps": fit.rate_rps.iter().sum::<f64>(),
         "top_share": fit.shares.shares[0],
         "labels_for_50_80_90pct": fit.shares.labels_for,
-        "laws": distributions(fit).map(super::share_distribution_json).collect::<Vec<_>>(),
+        "distributions": distributions(fit).map(super::share_distribution_json).collect::<Vec<_>>(),
         "zipf_mandelbrot_offset": fit.offset,
-        "nearest_law_days": days(fit),
+        "nearest_distribution_days": days(fit),
     })
 }
 

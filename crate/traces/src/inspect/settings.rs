@@ -71,12 +71,12 @@ mod tests {
         let trace = inspected.loaded.unwrap().trace;
         let found = settings(&trace, &Statistics::of(&trace));
         let of = |id: Id| found.iter().find(|(other, _)| *other == id).map(|(_, value)| *value);
-        let told = |place: &str| inspected.json.pointer(place).and_then(serde_json::Value::as_f64);
-        assert_eq!(of(Id::Rate), told("/rate_rps"));
+        let reported = |place: &str| inspected.json.pointer(place).and_then(serde_json::Value::as_f64);
+        assert_eq!(of(Id::Rate), reported("/rate_rps"));
         assert_eq!(of(Id::Rate), Some(1.0));
         // The file's statistics are told to twelve digits.
-        let cv = of(Id::Cv).zip(told("/gaps_s/cv"));
-        assert!(cv.is_some_and(|(own, told)| (own - told).abs() < 1e-11), "{cv:?}");
+        let cv = of(Id::Cv).zip(reported("/gaps_s/cv"));
+        assert!(cv.is_some_and(|(own, reported)| (own - reported).abs() < 1e-11), "{cv:?}");
         assert_eq!(of(Id::InputMean), Some(200.0));
         assert_eq!(of(Id::OutputHigh), Some(40.0));
         assert_eq!((of(Id::Adapters), of(Id::Users)), (Some(2.0), Some(2.0)));

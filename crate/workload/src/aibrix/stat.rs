@@ -452,8 +452,9 @@ mod tests {
         let medians: Vec<f64> = read.rows.iter().map(|row| row.input_tokens[0]).collect();
         assert_eq!((medians, read.unmatched_times), (vec![9.0, 90.0], 0));
         // The percentile that is not there lies on the distribution of the others, and moves it no further.
-        let three = fit(&[0.5, 0.7, 0.99], &[9.0, 10.0, 12.0], 1.0).expect("they rise").expect("a law");
-        let four = fit(&LEVELS, &read.rows[0].input_tokens, 1.0).expect("they rise").expect("a law");
+        let three =
+            fit(&[0.5, 0.7, 0.99], &[9.0, 10.0, 12.0], 1.0).expect("they rise").expect("a distribution");
+        let four = fit(&LEVELS, &read.rows[0].input_tokens, 1.0).expect("they rise").expect("a distribution");
         assert!((three.mu - four.mu).abs() < 1e-12 && (three.sigma - four.sigma).abs() < 1e-12);
         let both = maas(TRAFFIC.as_bytes(), lengths.as_bytes(), lengths.as_bytes()).expect("both by row");
         assert_eq!(both.rows[1].output_tokens[3], 120.0);

@@ -69,7 +69,7 @@ pub(super) fn all(fit: &Fit, trace: &Trace) -> Vec<Finding> {
             say(
                 "no_single_gamma",
                 format!(
-                    "no single gamma law: the shape is {:.4} by mean and cv and {:.4} by likelihood",
+                    "no single gamma distribution: the shape is {:.4} by mean and cv and {:.4} by likelihood",
                     moments.shape, likelihood.shape
                 ),
                 &[("by_moments", moments.shape), ("by_likelihood", likelihood.shape)],

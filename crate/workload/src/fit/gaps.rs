@@ -49,8 +49,9 @@ impl GapFit {
         let std = f64::sqrt(gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>() / n);
         let zeros = gaps.iter().filter(|&&g| g <= 0.0).count() as f64 / n;
         // Likelihood over positive gaps says nothing of a trace whose gaps are mostly zero.
-        let told: Vec<f64> = gaps.iter().copied().step_by(gaps.len().div_ceil(MOST_GAPS)).collect();
-        let shapes = if zeros < 0.5 { (gamma_shape(&told), weibull_shape(&told)) } else { (None, None) };
+        let reported: Vec<f64> = gaps.iter().copied().step_by(gaps.len().div_ceil(MOST_GAPS)).collect();
+        let shapes =
+            if zeros < 0.5 { (gamma_shape(&reported), weibull_shape(&reported)) } else { (None, None) };
         sort(&mut gaps);
         let with = |shape: f64, cdf: &dyn Fn(f64, f64) -> f64| DistributionDistance {
             shape,

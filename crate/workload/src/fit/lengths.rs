@@ -142,10 +142,10 @@ impl LengthFit {
             .map(|i| distributions[i as usize].clone())
             .collect();
         // A distribution fitted in two ways is listed once, as the nearer.
-        let mut told: Vec<&str> = Vec::new();
+        let mut reported: Vec<&str> = Vec::new();
         distributions.retain(|distribution| {
-            let new = !told.contains(&distribution.name);
-            told.push(distribution.name);
+            let new = !reported.contains(&distribution.name);
+            reported.push(distribution.name);
             new
         });
         Self {
@@ -325,7 +325,7 @@ mod tests {
         let Some(LengthDistribution::BoundedGeometric { mean, low, high }) =
             LengthFit::of(&drawn).best_bounded().map(|best| best.distribution.clone())
         else {
-            panic!("another law is nearer")
+            panic!("another distribution is nearer")
         };
         assert!((mean / 900.0 - 1.0).abs() < 0.05 && (low, high) == (3, 1500), "{mean} {low} {high}");
         let uniform: Vec<u32> = (1..=500).collect();

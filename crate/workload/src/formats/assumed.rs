@@ -88,7 +88,7 @@ mod tests {
         )
     }
 
-    fn told(reading: &Reading) -> Vec<(&'static str, String)> {
+    fn message(reading: &Reading) -> Vec<(&'static str, String)> {
         reading.warnings().iter().map(|warning| (warning.code, warning.to_text())).collect()
     }
 
@@ -105,7 +105,7 @@ mod tests {
                 "2 requests have no output length in the file; each was given 20 tokens, the median of the others".to_owned(),
             ),
         ];
-        assert_eq!(told(&read), expected);
+        assert_eq!(message(&read), expected);
         let written = write(&read.read.trace, Format::Aibrix).expect("it is written");
         assert_eq!(written, line(0, "10") + &line(5, "null") + &line(9, "31") + &line(14, "null"));
     }
@@ -115,10 +115,10 @@ mod tests {
         let text = line(0, "null") + &line(5, "null");
         let none = reading(&text, None);
         assert_eq!(none.read.trace.output_tokens, [1024; 2]);
-        assert_eq!(told(&none)[0].0, "output_assumed_default");
+        assert_eq!(message(&none)[0].0, "output_assumed_default");
         let given = reading(&(text + &line(7, "3")), Some(77));
         assert_eq!(given.read.trace.output_tokens, [77, 77, 3]);
-        assert_eq!(told(&given)[0].0, "output_assumed_given");
+        assert_eq!(message(&given)[0].0, "output_assumed_given");
     }
 
     #[test]

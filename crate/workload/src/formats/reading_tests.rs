@@ -95,14 +95,14 @@ fn progress_is_told_and_reading_can_be_stopped() {
     for text in
         [format!("arrival_s,input_tokens,output_tokens\n{}", "1,2,3\n".repeat(200_000)), line.repeat(20_000)]
     {
-        let mut told = Vec::new();
+        let mut refusal = Vec::new();
         let mut progress = |at, total| {
-            told.push((at, total));
+            refusal.push((at, total));
             ControlFlow::Continue(())
         };
         read_with(text.as_bytes(), &ReadOptions::default(), &mut progress).unwrap();
-        assert!(told.len() > 2 && told.is_sorted());
-        assert!(told.iter().all(|&(at, total)| at <= total && total == text.len() as u64));
+        assert!(refusal.len() > 2 && refusal.is_sorted());
+        assert!(refusal.iter().all(|&(at, total)| at <= total && total == text.len() as u64));
         let mut stop = |at, _| if at > 300_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         for tolerate in [None, Some(5)] {
             let options = ReadOptions { tolerate, ..ReadOptions::default() };

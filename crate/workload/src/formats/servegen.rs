@@ -98,11 +98,11 @@ mod tests {
             .expect("as published");
         assert_eq!((windows.len(), windows[1].client.as_str(), windows[1].shape), (2, "7", Some(0.02)));
         assert_eq!((windows[0].distribution(), windows[1].distribution()), (None, Some(Pattern::Gamma)));
-        let told =
+        let message =
             servegen_chunk_windows("7", b"0,0,0,,0,0\n600,x,6.5,Gamma,0.02,73.0\n").unwrap_err().to_string();
-        assert!(told.starts_with("row 2, column rate"), "{told}");
-        let told = servegen_chunk_windows("7", b"0,0\n").unwrap_err().to_string();
-        assert!(told.starts_with("row 1: "), "{told}");
+        assert!(message.starts_with("row 2, column rate"), "{message}");
+        let message = servegen_chunk_windows("7", b"0,0\n").unwrap_err().to_string();
+        assert!(message.starts_with("row 1: "), "{message}");
         assert_eq!(servegen_chunk_windows("7", b"\n"), Err(FormatError::EmptyFile));
     }
 

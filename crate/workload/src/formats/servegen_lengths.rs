@@ -224,10 +224,10 @@ mod tests {
         assert_eq!(same, windows);
         for bad in ["{1.5: 1.0}", "{0.5: 0.0}", "0.5", "{x: 1}"] {
             let text = REASONING.replacen("{0.0: 0.5, 0.002: 0.0, 0.998: 0.5}", bad, 1);
-            let told = servegen_chunk_lengths("3", text.as_bytes()).unwrap_err().to_string();
+            let refusal = servegen_chunk_lengths("3", text.as_bytes()).unwrap_err().to_string();
             assert!(
-                told.starts_with("row 1, column reason_ratio: a mapping of shares from 0 to 1"),
-                "{told}"
+                refusal.starts_with("row 1, column reason_ratio: a mapping of shares from 0 to 1"),
+                "{refusal}"
             );
         }
     }

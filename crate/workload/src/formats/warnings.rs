@@ -200,11 +200,11 @@ mod tests {
     fn stamps_blocks_and_empty_entries_are_told() {
         let rows: Vec<String> = (0..30).map(|i| format!("{},10,5", i / 3 * 2)).collect();
         let stamped = format!("arrived_at,num_prefill_tokens,num_decode_tokens\n{}\n", rows.join("\n"));
-        let told = codes(&stamped);
-        assert_eq!(told[0].0, "stamped_times");
+        let refusal = codes(&stamped);
+        assert_eq!(refusal[0].0, "stamped_times");
         assert!(
-            told[0].1.starts_with("66.67 % of the requests") && told[0].1.contains(" 2 s apart"),
-            "{told:?}"
+            refusal[0].1.starts_with("66.67 % of the requests") && refusal[0].1.contains(" 2 s apart"),
+            "{refusal:?}"
         );
         let batch = "arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,1\n0,1,1\n3.1415,1,1\n";
         assert_eq!(codes(batch)[0].0, "zero_gaps");

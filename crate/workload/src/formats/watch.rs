@@ -86,7 +86,7 @@ impl<'a> ReadWatch<'a> {
             return Ok(());
         }
         self.report_at = at + REPORT_BYTES;
-        match self.progress.as_mut().map(|told| told(at as u64, total as u64)) {
+        match self.progress.as_mut().map(|message| message(at as u64, total as u64)) {
             Some(ControlFlow::Break(())) => Err(FormatError::Cancelled),
             _ => Ok(()),
         }

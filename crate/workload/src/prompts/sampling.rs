@@ -179,9 +179,9 @@ mod tests {
     fn slora_knows_no_fewest_tokens() {
         let output_bounds = OutputBounds { min_tokens: 20, ..OutputBounds::default() };
         let fewest = Sampling { output_bounds, ..Sampling::default() };
-        let told: Vec<String> = fewest.refused_by(Form::Slora).iter().map(Refused::to_string).collect();
+        let reported: Vec<String> = fewest.refused_by(Form::Slora).iter().map(Refused::to_string).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 "min_tokens: slora has no such parameter; ignore_eos or pin_output hold outputs to a length there"
             ]

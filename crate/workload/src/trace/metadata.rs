@@ -122,7 +122,7 @@ pub struct PrefixBlocks {
 }
 
 impl PrefixBlocks {
-    /// Blocks of so many tokens, of no request yet.
+    /// Blocks of this many tokens, of no request yet.
     pub fn new(block_tokens: u32) -> Self {
         Self { block_tokens, ..Self::default() }
     }
@@ -142,12 +142,12 @@ impl PrefixBlocks {
         self.prompts.of(id)
     }
 
-    /// Whole blocks in so many tokens.
+    /// Whole blocks in this many tokens.
     pub(crate) fn whole(&self, tokens: u32) -> usize {
         (tokens / self.block_tokens.max(1)) as usize
     }
 
-    /// Block `place` of the prompt and output of request `id`, whose prompt has so many tokens.
+    /// Block `place` of the prompt and output of request `id`, whose prompt has this many tokens.
     pub fn block(&self, id: usize, input_tokens: u32, place: usize) -> Option<u64> {
         let output = self.outputs.of(id);
         let in_output = place.checked_sub(self.whole(input_tokens)).filter(|_| !output.is_empty());

@@ -26,7 +26,7 @@ pub(super) const KIND: StepKind = StepKind {
         )
         .or_empty(),
         Field::choice(
-            "law",
+            "distribution",
             &["uniform", "even"],
             "where in the interval: exponential gaps given their number, or even",
         ),
@@ -44,7 +44,7 @@ fn run(job: &mut Job<'_>, mut trace: Trace) -> Result<Trace, StepError> {
         job.note("interval_found", &[("percent", 100.0 * share)]);
         interval_us
     };
-    let even = job.choice("law") == "even";
+    let even = job.choice("distribution") == "even";
     let stream = job.stream();
     let mut times = Vec::with_capacity(trace.len());
     let mut batches = 0u32;

@@ -3,7 +3,7 @@
 use super::error::StepError;
 use super::field::Field;
 use super::job::Job;
-use super::labelling::{EXPONENT, LAW, labels};
+use super::labelling::{DISTRIBUTION, EXPONENT, labels};
 use super::step::{StepAction, StepKind};
 use crate::formats::MAX_RANK;
 use crate::trace::{BASE_MODEL, Trace};
@@ -13,7 +13,7 @@ pub(super) const KIND: StepKind = StepKind {
     help: "Gives every request an adapter: at random, by Zipf's law, by session, or by size.",
     fields: &[
         Field::whole("count", "adapters", [0.0, 1e6], 10.0, "how many adapters; 0: the base model for all"),
-        LAW,
+        DISTRIBUTION,
         EXPONENT,
         Field::text("ranks", "8", "ranks, assigned cyclically, with / between: 8/16/32"),
         Field::SEED,

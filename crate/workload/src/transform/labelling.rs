@@ -8,8 +8,8 @@ use crate::statistics::sort_places;
 use crate::trace::{NO_LABEL, Trace};
 
 /// How a request gets its label.
-pub(super) const LAW: Field = Field::choice(
-    "law",
+pub(super) const DISTRIBUTION: Field = Field::choice(
+    "distribution",
     &["random", "zipf", "session", "size"],
     "random: equal shares; zipf: shares of Zipf(s); session: one label a session, drawn by Zipf(s); size: slices of \
      Zipf(s) shares of the requests in order of length, the shortest first",
@@ -22,7 +22,7 @@ pub(super) const EXPONENT: Field =
 /// A label for each request, all of them below `count`, and facts about them.
 pub(super) fn labels(job: &mut Job<'_>, trace: &Trace, count: usize) -> Result<Vec<u32>, StepError> {
     let s = job.number("s");
-    let distribution = job.choice("law");
+    let distribution = job.choice("distribution");
     let popularity = if distribution == "random" { Popularity::Uniform } else { Popularity::Zipf { s } };
     let sampler = popularity.sampler(count);
     let mut stream = job.stream();

@@ -150,8 +150,10 @@ impl TransformStep {
         Job::new(self.kind.name, self.kind.fields, &self.values, occurrence)
     }
 
+    /// Where a field stands. Links and files may hold `law` for the field `distribution`.
     fn place(&self, field: &str) -> Result<usize, StepError> {
-        self.kind.fields.iter().position(|f| f.name == field).ok_or_else(|| StepError::UnknownField {
+        let name = if field == "law" { "distribution" } else { field };
+        self.kind.fields.iter().position(|f| f.name == name).ok_or_else(|| StepError::UnknownField {
             step: self.kind.name,
             field: field.to_owned(),
             known: names(self.kind.fields.iter().map(|f| f.name)),

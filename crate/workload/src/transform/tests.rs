@@ -113,6 +113,9 @@ fn bad_texts_are_told_with_their_field() {
         "label_adapters.ranks: a text without commas expected, got \"\""
     );
     assert_eq!(step("window: end_s = , start_s = 3").to_text(), "window:start_s=3,rezero=yes");
+    assert_eq!(step("dequantise:law=even").to_text(), "dequantise:distribution=even,seed=1");
+    let repeated = message("dequantise:law=even,distribution=even");
+    assert_eq!(repeated, "dequantise.distribution is said twice");
 }
 
 #[test]
@@ -264,7 +267,7 @@ fn stamps_are_found_and_spread() {
     let (cv, was) = (note.after.gap_cv.unwrap(), note.before.gap_cv.unwrap());
     assert!((cv - 1.0).abs() < 0.05 && was > 2.0, "{was} -> {cv}");
     sound(&spread);
-    let even = one("dequantise:law=even", stamped).0;
+    let even = one("dequantise:distribution=even", stamped).0;
     assert!(TraceExtent::of(&even).gap_cv.unwrap() < 0.9);
     assert_eq!(refused("dequantise", poisson.clone()), StepError::NoStamps { step: "dequantise" });
     // Whole seconds with idle time between.
@@ -282,10 +285,10 @@ fn labels_follow_their_distribution() {
         trace.user.iter().for_each(|&user| counts[user as usize] += 1.0 / trace.len() as f64);
         counts
     };
-    let zipf = one("label_users:count=4,law=zipf,s=1", trace.clone()).0;
+    let zipf = one("label_users:count=4,distribution=zipf,s=1", trace.clone()).0;
     let weights = [0.48, 0.24, 0.16, 0.12];
     assert!(shares(&zipf).iter().zip(weights).all(|(share, weight)| (share - weight).abs() < 0.03));
-    let size = one("label_users:count=4,law=size,s=0", trace.clone()).0;
+    let size = one("label_users:count=4,distribution=size,s=0", trace.clone()).0;
     assert!(shares(&size).iter().all(|share| (share - 0.25).abs() < 1e-3));
     let longest = |user: u32| {
         let of = |id: &usize| size.user[*id] == user;
@@ -293,7 +296,7 @@ fn labels_follow_their_distribution() {
         (0..size.len()).filter(of).map(total).fold((u32::MAX, 0), |(a, b), t| (a.min(t), b.max(t)))
     };
     assert!(longest(0).1 <= longest(1).0);
-    let session = one("label_adapters:count=3,law=session,ranks=8/16", trace.clone()).0;
+    let session = one("label_adapters:count=3,distribution=session,ranks=8/16", trace.clone()).0;
     assert_eq!(session.adapter_rank, [8, 16, 8]);
     for id in 12..session.len() {
         if session.sessions().name(id).is_some() {

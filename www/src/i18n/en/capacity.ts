@@ -36,7 +36,7 @@ export const capacity = area('capacity', {
   'answer.price': ', {usd} USD/h',
   'answer.setting': '{name} {value}',
   'answer.settings': 'With {settings}.',
-  'answer.outside': 'Simulated at this rate, only {share} of the requests are within every bound of the SLO. The search holds its quantile for each time by itself, with its own bounds where they are set.',
+  'answer.outside': 'Simulated at this rate, only {share} of the requests are within every bound of the SLO. The search checks each metric’s quantile separately, so fewer requests meet all bounds at once.',
   'goal.run': 'From runs of {run}.',
   'goal.precision': 'From runs of {run}; the standard deviation of the rate is {deviation}.',
 

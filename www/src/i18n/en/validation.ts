@@ -115,5 +115,5 @@ export const validation = area('validation', {
   'run.within': 'pass',
   'run.off': 'fail',
   'run.settles': 'calibrates the overhead',
-  'run.beyond': 'not predicted: batches of {batch}, the profile covers at most {law}',
+  'run.beyond': 'not predicted: batches of {batch}, the profile covers at most {covered}',
 });

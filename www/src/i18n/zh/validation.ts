@@ -115,5 +115,5 @@ export const validation: Translation<typeof english> = {
   'run.within': '通过',
   'run.off': '未通过',
   'run.settles': '用于标定开销',
-  'run.beyond': '不作预测：批次达 {batch}，profile 最多到 {law}',
+  'run.beyond': '不作预测：批次达 {batch}，profile 最多到 {covered}',
 };

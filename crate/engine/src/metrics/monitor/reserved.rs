@@ -21,11 +21,11 @@ pub(super) fn reserved(
     cells: &mut WindowedTotals,
     end_us: f64,
 ) -> Option<Vec<f64>> {
-    let told = report.gateway.as_deref()?.reserved.as_ref()?;
-    let known = told.clients(client);
+    let reported = report.gateway.as_deref()?.reserved.as_ref()?;
+    let known = reported.clients(client);
     let mut totals = vec![0.0; count];
     let mut spread = cells.spread();
-    for part in told.parts(client, end_us) {
+    for part in reported.parts(client, end_us) {
         let own = place(part.client, known, count, client);
         totals[own] += part.token_us;
         let height = part.token_us / (part.to_us - part.from_us);

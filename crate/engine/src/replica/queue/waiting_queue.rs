@@ -308,7 +308,7 @@ impl WaitingQueue {
     }
 
     /// Whether looking at the head moves counters.
-    pub(crate) fn takes_turns(&self) -> bool {
+    pub(crate) fn is_round_robin(&self) -> bool {
         self.ranked.as_ref().is_some_and(|r| matches!(r.config.policy, QueuePolicy::Drr(_)))
     }
 

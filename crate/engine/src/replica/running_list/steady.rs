@@ -65,7 +65,7 @@ struct Fill {
 
 /// What becomes of a running request in the next iteration.
 enum Next {
-    /// It decodes, in so many iterations at the most.
+    /// It decodes, in this many iterations at the most.
     Decodes(u32),
     /// It waits for its last token.
     Waits,
@@ -346,7 +346,7 @@ impl RunningList {
     }
 }
 
-/// A request decodes that has so many tokens computed.
+/// A request decodes that has this many tokens computed.
 fn decode(id: RequestId, computed: u32) -> Scheduled {
     Scheduled { id, tokens: 1, computed, is_prompt: false, makes_token: true, is_admitted: false }
 }
@@ -437,7 +437,7 @@ fn follow_up(list: &mut RunningList, replica: &mut Replica, context: &mut Schedu
     is_ready
 }
 
-/// A request decodes in the next iterations, in so many at the most.
+/// A request decodes in the next iterations, in this many at the most.
 fn join(
     list: &mut RunningList,
     replica: &mut Replica,

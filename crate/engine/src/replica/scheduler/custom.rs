@@ -310,7 +310,7 @@ fn judge(
     (fits, Some(BlockReason::Memory).filter(|_| !fits), compared)
 }
 
-/// A running request goes on by at most so many tokens, if there are blocks for them.
+/// A running request goes on by at most this many tokens, if there are blocks for them.
 fn go_on(
     list: &mut RunningList,
     replica: &mut Replica,

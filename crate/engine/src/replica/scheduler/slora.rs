@@ -293,14 +293,15 @@ impl SloraState {
                 &mut *context.watch,
             );
             if context.record.decisions.is_on() && !known {
-                pass = pass.telling();
+                pass = pass.recording();
             }
             self.queue.decide(&mut pass);
             let result = pass.result();
-            for CandidateDecision { id, is_admitted, compared } in pass.take_told().into_iter().flatten() {
+            for CandidateDecision { id, is_admitted, compared } in pass.take_decisions().into_iter().flatten()
+            {
                 let verdict = if is_admitted { Verdict::Admitted } else { Verdict::Waits };
                 // Whose turn it is may change with every look.
-                match id.filter(|_| is_admitted || !self.queue.takes_turns()) {
+                match id.filter(|_| is_admitted || !self.queue.is_round_robin()) {
                     Some(id) => context.decided(replica.index, id, verdict, || compared),
                     None => context.queue_waits(replica.index, || compared),
                 }
@@ -461,11 +462,11 @@ impl SloraState {
     #[inline]
     fn end_step(&mut self, context: &mut ScheduleContext<'_>) {
         if context.watch.is_on() {
-            self.tell_step(context);
+            self.record_step(context);
         }
     }
 
-    fn tell_step(&mut self, context: &mut ScheduleContext<'_>) {
+    fn record_step(&mut self, context: &mut ScheduleContext<'_>) {
         let counters = self.queue.counters();
         let (decode_steps_since_prefill, predicted) =
             (self.decode_steps_since_prefill, self.queue.predicted_lengths());

@@ -116,7 +116,7 @@ impl BatchScheduler for State {
         let is_looked_at_anew = rules.prefill_schedule_interval > 1
             || matches!(rules.long_prefill_token_threshold, LongPrefill::Share(_))
             || context.loads_ahead()
-            || replica.waiting.takes_turns()
+            || replica.waiting.is_round_robin()
             || replica.stop.is_none();
         Steady::up_to(if is_looked_at_anew { 1 } else { most.min(replica.waiting.steady()) })
     }
@@ -148,9 +148,9 @@ fn schedule(
     }
     let stages = replica.stages;
     if stages > 1 && step.rules.async_scheduling && step.rules.stages_wait_for_tokens {
-        let goes_on = |&scheduled: &Scheduled| decodes_on(context, scheduled);
+        let continues_run = |&scheduled: &Scheduled| decodes_on(context, scheduled);
         batch.token_wait = TokenWait {
-            makes: batch.scheduled.iter().any(goes_on).then_some(list.looks),
+            makes: batch.scheduled.iter().any(continues_run).then_some(list.looks),
             awaits: list.looks.checked_sub(u64::from(stages)),
         };
     }

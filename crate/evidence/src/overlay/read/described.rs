@@ -81,7 +81,7 @@ impl Described {
             0,
             format!(
                 "the file has means and no single requests; its workload is made again ({count} requests, {}), and means are compared",
-                told(offered)
+                stated(offered)
             ),
         );
         Ok(MeasuredRun { tool, requests, sending, means, reported, notes, ..MeasuredRun::default() })
@@ -89,7 +89,7 @@ impl Described {
 }
 
 /// How requests were offered, in words.
-pub(super) fn told(offered: Offered) -> String {
+pub(super) fn stated(offered: Offered) -> String {
     match offered {
         Offered::Rate { rps, cv: 0.0 } => format!("{rps}/s at equal intervals"),
         Offered::Rate { rps, cv } if (cv - 1.0).abs() < 1e-9 => format!("{rps}/s, Poisson arrivals drawn"),

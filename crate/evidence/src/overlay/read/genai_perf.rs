@@ -8,7 +8,7 @@ use servescope_settings::file_kind::Tool;
 
 use super::ReadError;
 use super::aiperf::{reported, unit_s};
-use super::described::{Described, Offered, count, in_flight, mean_length, rate, told};
+use super::described::{Described, Offered, count, in_flight, mean_length, rate, stated};
 use super::inference_perf::{of_throughput, seconds};
 use super::json::JsonField;
 use crate::overlay::measured::{Means, MeasuredRun, MeasuredTime};
@@ -128,5 +128,5 @@ fn offered(root: &JsonField) -> Result<Option<Offered>, ReadError> {
 
 /// A run in a few words.
 pub(super) fn label(root: &JsonField) -> String {
-    offered(root).ok().flatten().map_or_else(|| "?".to_owned(), told)
+    offered(root).ok().flatten().map_or_else(|| "?".to_owned(), stated)
 }

@@ -3,9 +3,9 @@
 
 use servescope_settings::file_kind::Tool;
 
-use super::described::{Described, Offered, count, in_flight, mean_length, rate, told};
+use super::described::{Described, Offered, count, in_flight, mean_length, rate, stated};
 use super::json::JsonField;
-use super::{ReadError, room, tell_failed};
+use super::{ReadError, note_failed, room};
 use crate::overlay::measured::{MAX_S, Means, MeasuredRequest, MeasuredRun, MeasuredTime, Sending};
 
 /// The benchmarks of a report.
@@ -39,7 +39,7 @@ pub(super) fn read(root: &JsonField, benchmark: &JsonField) -> Result<MeasuredRu
         ["errored", "incomplete"].map(|key| of_status.get(key).map_or(Ok(0), |list| Ok(list.items()?.len())));
     let [errored, incomplete] = others;
     let asked = successful.items()?.len() + errored? + incomplete?;
-    tell_failed(&mut notes, asked - requests.len(), asked);
+    note_failed(&mut notes, asked - requests.len(), asked);
     let sending = match offered(benchmark)? {
         Some(Offered::InFlight(most)) if (most as usize) < asked => Sending::InFlight(most),
         _ => Sending::Times,
@@ -67,7 +67,7 @@ fn described(benchmark: &JsonField, reported: Vec<(String, String)>) -> Result<M
         return Err(ReadError::new(format!("{}.metrics.request_totals", benchmark.place()), message));
     }
     let mut notes = vec!["the report was written without its requests (a sample size of 0)".to_owned()];
-    tell_failed(&mut notes, lost, requests + lost);
+    note_failed(&mut notes, lost, requests + lost);
     let length = |key: &str| {
         let mean = successful(key).and_then(|metric| metric.get("mean"));
         let place = format!("{}.metrics.{key}.successful.mean", benchmark.place());
@@ -160,6 +160,6 @@ fn offered(benchmark: &JsonField) -> Result<Option<Offered>, ReadError> {
 /// A benchmark in a few words.
 pub(super) fn label(benchmark: &JsonField) -> String {
     let kind = strategy(benchmark).and_then(|strategy| strategy.get("type_")?.setting());
-    let told = offered(benchmark).ok().flatten().map(told);
-    [kind, told].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let stated = offered(benchmark).ok().flatten().map(stated);
+    [kind, stated].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

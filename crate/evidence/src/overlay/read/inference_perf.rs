@@ -3,9 +3,9 @@
 
 use servescope_settings::file_kind::Tool;
 
-use super::described::{Described, Offered, count, in_flight, mean_length, rate, told};
+use super::described::{Described, Offered, count, in_flight, mean_length, rate, stated};
 use super::json::JsonField;
-use super::{ReadError, tell_failed};
+use super::{ReadError, note_failed};
 use crate::overlay::measured::{MAX_S, Means, MeasuredRun, MeasuredTime};
 
 /// Reads a summary.
@@ -23,7 +23,7 @@ pub(super) fn read(root: &JsonField) -> Result<MeasuredRun, ReadError> {
         ));
     }
     let mut notes = Vec::new();
-    tell_failed(&mut notes, failed, requests + failed);
+    note_failed(&mut notes, failed, requests + failed);
     let length = |keys: [&str; 2]| {
         let mean = keys.into_iter().find_map(|key| successes.get(key)?.get("mean"));
         let place = format!("successes.{}.mean", keys[1]);
@@ -114,5 +114,5 @@ pub(super) fn seconds(metric: &JsonField, unit_s: f64) -> Result<MeasuredTime, R
 
 /// A stage in a few words.
 pub(super) fn label(root: &JsonField) -> String {
-    offered(root).ok().flatten().map_or_else(|| "?".to_owned(), told)
+    offered(root).ok().flatten().map_or_else(|| "?".to_owned(), stated)
 }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use servescope_settings::file_kind::Tool;
 
 use super::json::{JsonField, documents};
-use super::{ReadError, room, tell_failed};
+use super::{ReadError, note_failed, room};
 use crate::overlay::measured::{MeasuredRequest, MeasuredRun, Sending};
 
 /// Latest time of the client's clock, seconds.
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Result<MeasuredRun, ReadError> {
         requests
             .extend(request(&JsonField::root(entry), requests.len()).map_err(|error| error.within(&place))?);
     }
-    tell_failed(&mut notes, entries.len() - requests.len(), entries.len());
+    note_failed(&mut notes, entries.len() - requests.len(), entries.len());
     let reported = entries.iter().find_map(model).map(|model| ("model".to_owned(), model));
     Ok(MeasuredRun {
         tool: Tool::InferencePerfRequests,

@@ -1,7 +1,7 @@
 //! Files with one request a line, each a JSON document.
 
 use super::json::{JsonField, document_of_line};
-use super::{ReadError, room, tell_failed};
+use super::{ReadError, note_failed, room};
 use crate::overlay::measured::MeasuredRequest;
 
 /// What a line is.
@@ -50,6 +50,6 @@ pub(super) fn lines(
         }
         lines += 1;
     }
-    tell_failed(&mut notes, lines - requests.len(), lines);
+    note_failed(&mut notes, lines - requests.len(), lines);
     Ok(RequestLines { requests, lines, notes })
 }

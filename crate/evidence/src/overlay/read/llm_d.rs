@@ -3,10 +3,10 @@
 
 use servescope_settings::file_kind::Tool;
 
-use super::described::{Described, Offered, count, in_flight, mean_length, rate, told};
+use super::described::{Described, Offered, count, in_flight, mean_length, rate, stated};
 use super::inference_perf::{of_throughput, offered_in_stage, seconds};
 use super::json::JsonField;
-use super::{ReadError, tell_failed};
+use super::{ReadError, note_failed};
 use crate::overlay::measured::{Means, MeasuredRun, MeasuredTime};
 
 /// Reads a report.
@@ -26,7 +26,7 @@ pub(super) fn read(root: &JsonField) -> Result<MeasuredRun, ReadError> {
         return Err(ReadError::new(total.place(), format!("no request was answered, {failed} failed")));
     }
     let mut notes = Vec::new();
-    tell_failed(&mut notes, failed, requests + failed);
+    note_failed(&mut notes, failed, requests + failed);
     let length = |key: &str| mean_length(&asked.need(key)?.need("mean")?);
     let latency = metrics.get("latency");
     let time = |key: &str| {
@@ -152,5 +152,5 @@ fn apart(is_apart: bool, place: &str) -> Result<(), ReadError> {
 
 /// A report in a few words.
 pub(super) fn label(root: &JsonField) -> String {
-    offered(root).ok().flatten().map_or_else(|| "?".to_owned(), told)
+    offered(root).ok().flatten().map_or_else(|| "?".to_owned(), stated)
 }

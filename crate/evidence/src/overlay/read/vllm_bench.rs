@@ -7,9 +7,9 @@
 
 use servescope_settings::file_kind::Tool;
 
-use super::described::{Described, Length, Offered, count, in_flight, rate, send, told};
+use super::described::{Described, Length, Offered, count, in_flight, rate, send, stated};
 use super::json::JsonField;
-use super::{ReadError, room, tell_failed};
+use super::{ReadError, note_failed, room};
 use crate::overlay::measured::{MAX_S, Means, MeasuredRequest, MeasuredRun, MeasuredTime, Sending};
 
 /// Keys about the client or the result; what else stands there was added with `--metadata`.
@@ -52,7 +52,7 @@ fn offered(root: &JsonField) -> Result<Offered, ReadError> {
 
 /// A run in a few words.
 pub(super) fn label(root: &JsonField) -> String {
-    offered(root).map_or_else(|_| "?".to_owned(), told)
+    offered(root).map_or_else(|_| "?".to_owned(), stated)
 }
 
 /// Reads a run.
@@ -88,7 +88,7 @@ pub(super) fn read(root: &JsonField, tool: Tool) -> Result<MeasuredRun, ReadErro
         room(&requests, "input_lens")?;
         requests.extend(columns.request(place)?);
     }
-    tell_failed(&mut notes, rows.len() - requests.len(), rows.len());
+    note_failed(&mut notes, rows.len() - requests.len(), rows.len());
     let has_starts = columns.starts.is_some();
     let sending = match offered {
         Offered::InFlight(most) if (most as usize) < rows.len() => Sending::InFlight(most),
@@ -96,7 +96,7 @@ pub(super) fn read(root: &JsonField, tool: Tool) -> Result<MeasuredRun, ReadErro
         Offered::Rate { .. } => {
             notes.push(format!(
                 "the file has no times of sending (start_times); arrivals are drawn ({}), and distributions are compared, not single requests",
-                told(offered)
+                stated(offered)
             ));
             send(&mut requests, offered)
         }

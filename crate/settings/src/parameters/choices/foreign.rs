@@ -67,7 +67,7 @@ foreign_choices! {
         RoundRobin = "round_robin",
         Random = "random",
         LeastOutstanding = "least_outstanding",
-        ShortestLine = "shortest_line",
+        FewestWaiting = "fewest_waiting",
         PowerOfTwo = "power_of_two",
         LeastKv = "least_kv",
         AdapterAffinity = "adapter_affinity",

@@ -7,7 +7,7 @@ choices! {
     /// Where the lengths of a request come from.
     LengthSource (ID = LengthSource) {
         /// A distribution of inputs and one of outputs.
-        Laws = "laws",
+        Distributions = "distributions",
         /// A list of pairs of both.
         Pairs = "pairs",
     }

@@ -55,7 +55,7 @@ pub struct AdmissionPass<'a> {
     /// The observer.
     pub watch: &'a mut Watch,
     result: AdmissionResult,
-    told: Option<Vec<CandidateDecision>>,
+    decisions: Option<Vec<CandidateDecision>>,
 }
 
 /// What a decision came to for one request, and what its test compared; without a request: for the whole queue.
@@ -99,7 +99,7 @@ impl<'a> AdmissionPass<'a> {
     ) -> Self {
         admitted.clear();
         let result = AdmissionResult::default();
-        let told = None;
+        let decisions = None;
         Self {
             limits,
             step,
@@ -112,19 +112,19 @@ impl<'a> AdmissionPass<'a> {
             latency,
             watch,
             result,
-            told,
+            decisions,
         }
     }
 
     /// Keeps what is decided of each candidate.
-    pub fn telling(mut self) -> Self {
-        self.told = Some(Vec::new());
+    pub fn recording(mut self) -> Self {
+        self.decisions = Some(Vec::new());
         self
     }
 
     /// What was decided, where that is kept.
-    pub fn take_told(&mut self) -> Option<Vec<CandidateDecision>> {
-        self.told.take()
+    pub fn take_decisions(&mut self) -> Option<Vec<CandidateDecision>> {
+        self.decisions.take()
     }
 
     /// What the decision came to.
@@ -137,7 +137,7 @@ impl<'a> AdmissionPass<'a> {
         let full = self.memory.len() >= self.limits.max_running_requests as usize;
         if full {
             let full = CandidateDecision { id: None, is_admitted: false, compared: self.compared_cap() };
-            self.told.iter_mut().for_each(|told| told.push(full));
+            self.decisions.iter_mut().for_each(|decisions| decisions.push(full));
             self.result = AdmissionResult {
                 batch_tokens: 0,
                 stop: Some(BlockReason::RunningCap),
@@ -163,7 +163,7 @@ impl<'a> AdmissionPass<'a> {
         let room = self.memory.len() < self.limits.max_running_requests as usize;
         let fits = room && has_slot && self.memory.fits(entry, limit);
         let compared = self
-            .told
+            .decisions
             .is_some()
             .then(|| Compared::new(Test::PeakTokens, self.memory.need_with(entry), limit.max(0)));
         let (memory, watch) = (&*self.memory, &mut *self.watch);
@@ -208,7 +208,7 @@ impl<'a> AdmissionPass<'a> {
     /// Keeps what was decided of a candidate.
     fn tell(&mut self, id: RequestId, stop: Option<BlockReason>, compared: Option<Compared>) {
         let Some(compared) = compared else { return };
-        let told = match stop {
+        let decision = match stop {
             Some(BlockReason::RunningCap) => {
                 CandidateDecision { id: None, is_admitted: false, compared: self.compared_cap() }
             }
@@ -219,7 +219,7 @@ impl<'a> AdmissionPass<'a> {
             }
             _ => CandidateDecision { id: Some(id), is_admitted: stop.is_none(), compared },
         };
-        self.told.iter_mut().for_each(|all| all.push(told));
+        self.decisions.iter_mut().for_each(|all| all.push(decision));
     }
 
     fn compared_cap(&self) -> Compared {

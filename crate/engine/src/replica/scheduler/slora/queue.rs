@@ -326,8 +326,8 @@ impl SloraQueue {
     }
 
     /// Whether looking at the queue gives clients quanta.
-    pub fn takes_turns(&self) -> bool {
-        self.queue.takes_turns()
+    pub fn is_round_robin(&self) -> bool {
+        self.queue.is_round_robin()
     }
 
     /// Whether the policy keeps a counter for each client.

@@ -126,7 +126,7 @@ fn make_room(
             step.scheduled.retain(|other| other.id != id);
         }
         let needs = (list.entry(place).id, blocks, replica.kv.available());
-        replica.tell_preemption(context, list.entries[victim as usize].id, Verdict::Preempted, needs);
+        replica.record_preemption(context, list.entries[victim as usize].id, Verdict::Preempted, needs);
         preempt(list, replica, context, victim);
         if victim == place {
             return false;

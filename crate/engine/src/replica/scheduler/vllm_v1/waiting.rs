@@ -44,7 +44,7 @@ pub(super) fn schedule(
             // Those behind it go on (vllm/v1/core/sched/scheduler.py: max_loras).
             if step.rules.prefill_schedule_interval > 1 {
                 // Each of them counts as deferred, so they are skipped one by one.
-                replica.tell_no_slot(context, id);
+                replica.record_no_slot(context, id);
                 defer(state, replica, context, &mut passed, id);
             } else if replica.pass_over(context).is_none() {
                 break;

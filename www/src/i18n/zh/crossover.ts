@@ -1,7 +1,7 @@
 import type { Translation } from '../area.js';
-import type { turn as english } from '../en/turn.js';
+import type { crossover as english } from '../en/crossover.js';
 
-export const turn: Translation<typeof english> = {
+export const crossover: Translation<typeof english> = {
   'title': '优劣在哪个取值处反转？',
   'about': '在某个参数的若干取值上，以对比所用的随机种子模拟 A 与 B。相邻取值的区间给出相反的差异时，用二分法求出反转点。',
   'parameter': '参数',
@@ -17,6 +17,6 @@ export const turn: Translation<typeof english> = {
   'told.no_difference': '{metric}：{name}从 {from} 到 {to} 的 {all} 个取值上都没有显著差异（{seeds} 个随机种子）。',
   'chart': 'A 与 B 随参数的变化及反转点',
   'chart.about': '每个模拟过的取值上 A 与 B 对随机种子的平均值。竖线为反转点，色带为其 95% 置信区间。',
-  'role.turn': '反转点，95% 置信区间',
+  'role.crossover': '反转点，95% 置信区间',
   'command': '复制命令',
 };

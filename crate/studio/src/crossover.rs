@@ -4,20 +4,21 @@
 use serde::Deserialize;
 use serde_json::Value as Json;
 use servescope_boundary::convert::{to_js_error, with_charts};
-use servescope_boundary::types::{JsCallErrors, JsTurnKnown, JsTurnSpec, JsTurnStep};
+use servescope_boundary::types::{JsCallErrors, JsCrossoverKnown, JsCrossoverSpec, JsCrossoverStep};
+use servescope_lab::crossover::{Crossovers, crossovers};
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::seeds;
 use servescope_lab::sweep::Range;
-use servescope_lab::turn::{Turns, turns};
-use servescope_output::replies::{TurnKnown, TurnNeed, TurnSpec, TurnStep};
-use servescope_output::views::turn::turn_curves;
+use servescope_output::replies::{CrossoverKnown, CrossoverNeed, CrossoverSpec, CrossoverStep};
+use servescope_output::views::crossover::crossover_curves;
 use servescope_settings::diagnostic::Diagnostic;
 use servescope_settings::link;
 use servescope_settings::scenario::Scenario;
 use wasm_bindgen::prelude::*;
 
 fn read<T: for<'de> Deserialize<'de>>(value: JsValue) -> Result<T, JsCallErrors> {
-    let bad = |error: serde_wasm_bindgen::Error| Diagnostic::error("bad_json", "turn", error.to_string());
+    let bad =
+        |error: serde_wasm_bindgen::Error| Diagnostic::error("bad_json", "crossover", error.to_string());
     serde_wasm_bindgen::from_value(value).map_err(|error| to_js_error(vec![bad(error)]))
 }
 
@@ -28,29 +29,29 @@ fn side(settings: &Json) -> Result<Scenario, JsCallErrors> {
     }
 }
 
-/// A search for the turns, with what is known so far.
+/// A search for the crossovers, with what is known so far.
 #[wasm_bindgen]
 #[derive(Debug)]
-pub struct TurnSearch {
-    spec: TurnSpec,
+pub struct CrossoverSearch {
+    spec: CrossoverSpec,
     a: Scenario,
     b: Scenario,
     range: Range,
     metric: Metric,
     seeds: Vec<u64>,
-    known: Vec<TurnKnown>,
+    known: Vec<CrossoverKnown>,
 }
 
 #[wasm_bindgen]
-impl TurnSearch {
+impl CrossoverSearch {
     /// A search that knows nothing yet.
     ///
     /// # Errors
     /// What is wrong with the settings, the range or the number of seeds.
     #[wasm_bindgen(constructor)]
-    pub fn new(spec: &JsTurnSpec) -> Result<Self, JsCallErrors> {
+    pub fn new(spec: &JsCrossoverSpec) -> Result<Self, JsCallErrors> {
         let one = |error: Diagnostic| to_js_error(vec![error]);
-        let spec: TurnSpec = read(spec.into())?;
+        let spec: CrossoverSpec = read(spec.into())?;
         let (a, b) = (side(&spec.a)?, side(&spec.b)?);
         let range = Range::parse(&spec.over).map_err(one)?;
         let metric = Metric::parse(&spec.metric).map_err(one)?;
@@ -66,19 +67,19 @@ impl TurnSearch {
     ///
     /// # Errors
     /// That `more` cannot be read.
-    pub fn step(&mut self, more: &JsTurnKnown) -> Result<JsTurnStep, JsCallErrors> {
-        let more: Vec<TurnKnown> = read(more.into())?;
+    pub fn step(&mut self, more: &JsCrossoverKnown) -> Result<JsCrossoverStep, JsCallErrors> {
+        let more: Vec<CrossoverKnown> = read(more.into())?;
         self.known.extend(more);
         let reply = self.reply();
         Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
     }
 }
 
-impl TurnSearch {
-    fn reply(&self) -> TurnStep {
+impl CrossoverSearch {
+    fn reply(&self) -> CrossoverStep {
         let Self { spec, a, b, range, metric, known, .. } = self;
-        let found = turns(*range, metric, self.seeds.len(), |values: &[f64]| {
-            let of = |value: f64| known.iter().find(|known| known.value == value).map(TurnKnown::paired);
+        let found = crossovers(*range, metric, self.seeds.len(), |values: &[f64]| {
+            let of = |value: f64| known.iter().find(|known| known.value == value).map(CrossoverKnown::paired);
             let missing: Vec<f64> = values.iter().copied().filter(|&value| of(value).is_none()).collect();
             if missing.is_empty() {
                 Ok(values.iter().filter_map(|&value| of(value)).collect())
@@ -92,23 +93,23 @@ impl TurnSearch {
                 range.set(&mut scenario, value);
                 scenario.patch()
             };
-            TurnNeed { value, a: of(a), b: of(b) }
+            CrossoverNeed { value, a: of(a), b: of(b) }
         };
-        TurnStep {
+        CrossoverStep {
             seeds: self.seeds.clone(),
             needs: found.as_ref().err().map_or_else(Vec::new, |missing| missing.iter().map(need).collect()),
-            found: found.as_ref().ok().map(Turns::found),
+            found: found.as_ref().ok().map(Crossovers::found),
             command: command(spec, a, b),
-            charts: found.iter().map(turn_curves).collect(),
+            charts: found.iter().map(crossover_curves).collect(),
         }
     }
 }
 
 /// The terminal's command that finds the same.
-fn command(spec: &TurnSpec, a: &Scenario, b: &Scenario) -> String {
+fn command(spec: &CrossoverSpec, a: &Scenario, b: &Scenario) -> String {
     let address = |scenario: &Scenario| link::quoted(&format!("#{}", link::encode(scenario)));
     format!(
-        "servescope compare {} {} --turn {} --metric {} --seeds {}",
+        "servescope compare {} {} --crossover {} --metric {} --seeds {}",
         address(a),
         address(b),
         link::quoted(&spec.over),

@@ -3,16 +3,16 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use servescope_lab::compare::interval::Paired;
-use servescope_lab::turn::TurnFound;
+use servescope_lab::crossover::CrossoverFound;
 use servescope_settings::scenario::ScenarioPatch;
 
 use crate::views::Chart;
 
-/// What is sought, as the terminal's `compare --turn` takes it.
+/// What is sought, as the terminal's `compare --crossover` takes it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 #[serde(deny_unknown_fields)]
-pub struct TurnSpec {
+pub struct CrossoverSpec {
     /// The settings of A.
     #[cfg_attr(feature = "types", ts(type = "ScenarioPatch"))]
     pub a: Json,
@@ -30,7 +30,7 @@ pub struct TurnSpec {
 /// The metric at a value of the parameter, by seed.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
-pub struct TurnKnown {
+pub struct CrossoverKnown {
     /// The value.
     pub value: f64,
     /// The metric in A.
@@ -39,7 +39,7 @@ pub struct TurnKnown {
     pub b: Vec<Option<f64>>,
 }
 
-impl TurnKnown {
+impl CrossoverKnown {
     /// The pairs of the seeds that have the metric in both.
     pub fn paired(&self) -> Option<Paired> {
         let pairs: Vec<(f64, f64)> =
@@ -51,7 +51,7 @@ impl TurnKnown {
 /// Both settings with the parameter at a value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
-pub struct TurnNeed {
+pub struct CrossoverNeed {
     /// The value.
     pub value: f64,
     /// The settings of A.
@@ -63,13 +63,13 @@ pub struct TurnNeed {
 /// What is to be simulated next, or what was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
-pub struct TurnStep {
+pub struct CrossoverStep {
     /// The seeds of every run.
     pub seeds: Vec<u64>,
     /// Empty where the search is over.
-    pub needs: Vec<TurnNeed>,
+    pub needs: Vec<CrossoverNeed>,
     /// What was found, once the search is over.
-    pub found: Option<TurnFound>,
+    pub found: Option<CrossoverFound>,
     /// The terminal's command for the same.
     pub command: String,
     /// The metric over the parameter, once the search is over.

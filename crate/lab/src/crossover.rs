@@ -1,10 +1,10 @@
-//! Where does it turn? The value of a parameter at which the better of two settings changes.
+//! The crossover: the value of a parameter at which the better of two settings changes.
 //!
 //! Let d(x) be the mean over seeds of what a metric is in B less what it is in A, with the parameter at x in both, the same
 //! seeds everywhere. First d is found at [`LOOKED_AT`] values from end to end. Between two neighbours whose intervals leave out
-//! 0 on opposite sides (values without a significant difference between them are skipped) lies a turn. It is found by
+//! 0 on opposite sides (values without a significant difference between them are skipped) lies a crossover. It is found by
 //! bisection three times: where d itself changes its sign, and where the upper and the lower end of its interval do. The two
-//! last are the interval of the turn: the values at which the pairs do not distinguish the two (the set of values that a
+//! last are the interval of the crossover: the values at which the pairs do not distinguish the two (the set of values that a
 //! test of d(x) = 0 does not reject).
 
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub const LOOKED_AT: usize = 9;
 /// A bisection ends at this share of the range.
 const TOLERANCE: f64 = 1.0 / 512.0;
 
-/// One side of a turn.
+/// One side of a crossover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The metric is less in A.
@@ -48,28 +48,28 @@ impl Side {
 
 /// Where the better one changes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Turn {
+pub struct Crossover {
     /// The value.
     pub value: f64,
     /// Lower end of its interval.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The one in which the metric is less below the turn.
+    /// The one in which the metric is less below the crossover.
     pub below: Side,
 }
 
 /// What was found over a range.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Turns {
+pub struct Crossovers {
     /// The range.
     pub range: Range,
     /// The metric.
     pub metric: Metric,
     /// Every value that was simulated and its pairs, by value.
     pub seen: Vec<(f64, Option<Paired>)>,
-    /// Every turn, by value.
-    pub turns: Vec<Turn>,
+    /// Every crossover, by value.
+    pub crossovers: Vec<Crossover>,
     /// Seeds of each value.
     pub seeds: usize,
 }
@@ -140,17 +140,17 @@ impl<E> Bisection<'_, E> {
     }
 }
 
-/// Finds every turn of a metric over a range. `pairs_at` simulates A and B at each of some values, and gives the pairs of the
+/// Finds every crossover of a metric over a range. `pairs_at` simulates A and B at each of some values, and gives the pairs of the
 /// metric over the seeds for each.
 ///
 /// # Errors
 /// The first of `pairs_at`.
-pub fn turns<E>(
+pub fn crossovers<E>(
     range: Range,
     metric: &Metric,
     seeds: usize,
     mut pairs_at: impl FnMut(&[f64]) -> Result<Vec<Option<Paired>>, E>,
-) -> Result<Turns, E> {
+) -> Result<Crossovers, E> {
     let mut first: Vec<f64> = (0..LOOKED_AT).map(|i| range.at(i as f64 / (LOOKED_AT - 1) as f64)).collect();
     first.dedup();
     let pairs = pairs_at(&first)?;
@@ -169,14 +169,14 @@ pub fn turns<E>(
         let high = search.bisect(below, Edge::High, last, right)?[1];
         let value =
             if range.is_whole { last } else { range.at(0.5 * (range.share(last) + range.share(next))) };
-        found.push(Turn { value, low, high, below });
+        found.push(Crossover { value, low, high, below });
     }
     let mut seen = search.seen;
     sort_by_number(&mut seen, |point| point.0);
-    Ok(Turns { range, metric: metric.clone(), seen, turns: found, seeds })
+    Ok(Crossovers { range, metric: metric.clone(), seen, crossovers: found, seeds })
 }
 
-impl Turns {
+impl Crossovers {
     /// The better of the two by the metric, where it is less on `side`; where neither direction is better, the lower.
     fn better(&self, side: Side) -> (&'static str, &'static str) {
         match self.metric.direction() {
@@ -186,28 +186,29 @@ impl Turns {
         }
     }
 
-    /// What was found, a sentence for each turn, or one that says that there is none.
+    /// What was found, a sentence for each crossover, or one that says that there is none.
     pub fn sentences(&self) -> Vec<String> {
         let (path, title) = (self.range.id.row().id, self.metric.title());
         let unit = match self.range.id.row().unit {
             "" => String::new(),
             unit => format!(" {unit}"),
         };
-        let of = |turn: &Turn| {
-            let ((below, word), (above, _)) = (self.better(turn.below), self.better(turn.below.other()));
+        let of = |crossover: &Crossover| {
+            let ((below, word), (above, _)) =
+                (self.better(crossover.below), self.better(crossover.below.other()));
             let digits = if self.range.is_whole {
                 0
             } else {
-                crate::compare::sentence::decimals(turn.value, turn.high - turn.low)
+                crate::compare::sentence::decimals(crossover.value, crossover.high - crossover.low)
             };
-            let Turn { value, low, high, .. } = turn;
+            let Crossover { value, low, high, .. } = crossover;
             format!(
                 "{title}: {below} is {word} up to {path} {value:.digits$}{unit}, {above} above (95 % interval {low:.digits$} to {high:.digits$}, {} seeds)",
                 self.seeds
             )
         };
-        if !self.turns.is_empty() {
-            return self.turns.iter().map(of).collect();
+        if !self.crossovers.is_empty() {
+            return self.crossovers.iter().map(of).collect();
         }
         let sides: Vec<Side> = self.seen.iter().filter_map(|(_, paired)| side_of(paired.as_ref())).collect();
         let (from, to, values) = (self.range.from, self.range.to, self.seen.len());
@@ -218,7 +219,7 @@ impl Turns {
             ),
             Some(side) => {
                 let (name, word) = self.better(*side);
-                let where_told = if sides.len() == values {
+                let where_significant = if sides.len() == values {
                     format!("at each of {values} values")
                 } else {
                     format!(
@@ -226,31 +227,34 @@ impl Turns {
                         sides.len()
                     )
                 };
-                format!("{title}: no turn of {path} from {from} to {to}: {name} is {word} {where_told}")
+                format!(
+                    "{title}: no crossover of {path} from {from} to {to}: {name} is {word} {where_significant}"
+                )
             }
         }]
     }
 
     /// What was found, with every value that was simulated.
-    pub fn found(&self) -> TurnFound {
-        let turn = |turn: &Turn| {
-            let ((below, _), (above, _)) = (self.better(turn.below), self.better(turn.below.other()));
-            FoundTurn { value: turn.value, low: turn.low, high: turn.high, below, above }
+    pub fn found(&self) -> CrossoverFound {
+        let crossover = |crossover: &Crossover| {
+            let ((below, _), (above, _)) =
+                (self.better(crossover.below), self.better(crossover.below.other()));
+            FoundCrossover { value: crossover.value, low: crossover.low, high: crossover.high, below, above }
         };
         let value = |(value, paired): &(f64, Option<Paired>)| {
             let bounds = paired.and_then(|p| p.bounds);
-            TurnValue {
+            CrossoverValue {
                 value: *value,
                 difference: paired.map(|p| p.difference),
                 low: bounds.map(|b| b.low),
                 high: bounds.map(|b| b.high),
             }
         };
-        TurnFound {
+        CrossoverFound {
             parameter: self.range.id.row().id,
             metric: self.metric.path().to_owned(),
             seeds: self.seeds,
-            turns: self.turns.iter().map(turn).collect(),
+            crossovers: self.crossovers.iter().map(crossover).collect(),
             values: self.seen.iter().map(value).collect(),
             sentences: self.sentences(),
         }
@@ -265,25 +269,25 @@ impl Turns {
 /// Where the better of A and B changes, as it is reported.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
-pub struct TurnFound {
+pub struct CrossoverFound {
     /// Path of the parameter.
     pub parameter: &'static str,
     /// Key path of the summary.
     pub metric: String,
     /// Seeds of each value.
     pub seeds: usize,
-    /// Every turn, by value.
-    pub turns: Vec<FoundTurn>,
+    /// Every crossover, by value.
+    pub crossovers: Vec<FoundCrossover>,
     /// Every value that was simulated.
-    pub values: Vec<TurnValue>,
-    /// In English, a sentence for each turn, or one that says that there is none.
+    pub values: Vec<CrossoverValue>,
+    /// In English, a sentence for each crossover, or one that says that there is none.
     pub sentences: Vec<String>,
 }
 
-/// A turn; all values are those of the parameter.
+/// A crossover; all values are those of the parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
-pub struct FoundTurn {
+pub struct FoundCrossover {
     /// Where it is.
     pub value: f64,
     /// Lower end of its interval.
@@ -301,7 +305,7 @@ pub struct FoundTurn {
 /// The difference B - A at a value of the parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
-pub struct TurnValue {
+pub struct CrossoverValue {
     /// The value.
     pub value: f64,
     /// Mean over the seeds.
@@ -325,25 +329,25 @@ mod tests {
         Paired::of(&all)
     }
 
-    fn found(range: &str, path: &str, d: impl Fn(f64) -> f64, half: f64) -> Turns {
+    fn found(range: &str, path: &str, d: impl Fn(f64) -> f64, half: f64) -> Crossovers {
         let metric = Metric::parse(path).unwrap();
         let at = |xs: &[f64]| Ok::<_, Infallible>(xs.iter().map(|&x| pairs(d(x), half)).collect());
-        turns(Range::parse(range).unwrap(), &metric, 10, at).unwrap()
+        crossovers(Range::parse(range).unwrap(), &metric, 10, at).unwrap()
     }
 
     #[test]
     fn a_turn_is_found_with_its_interval() {
         let found = found("workload.arrivals.cv=0.5:8", "ttft_s.p99", |x| 2.1 - x, 0.3);
-        let [turn] = found.turns.as_slice() else { panic!("{:?}", found.turns) };
+        let [crossover] = found.crossovers.as_slice() else { panic!("{:?}", found.crossovers) };
         let step = 7.5 / 512.0;
-        assert!((turn.value - 2.1).abs() <= step, "{turn:?}");
+        assert!((crossover.value - 2.1).abs() <= step, "{crossover:?}");
         // Of ten alternating pairs the 25th of the means of subsets is still one of equal signs.
         let half = 0.3;
         assert!(
-            (turn.low - (2.1 - half)).abs() <= step && (turn.high - (2.1 + half)).abs() <= step,
-            "{turn:?}"
+            (crossover.low - (2.1 - half)).abs() <= step && (crossover.high - (2.1 + half)).abs() <= step,
+            "{crossover:?}"
         );
-        assert_eq!(turn.below, Side::A);
+        assert_eq!(crossover.below, Side::A);
         assert!(found.sentences()[0].starts_with("P99 TTFT: A is better up to workload.arrivals.cv 2.1"));
         assert!(found.seen.windows(2).all(|pair| pair[0].0 < pair[1].0));
     }
@@ -351,26 +355,29 @@ mod tests {
     #[test]
     fn more_of_goodput_is_better_and_there_may_be_two_turns() {
         let found = found("workload.rate_rps=1:9", "slo.goodput_rps", |x| (x - 3.3) * (7.7 - x), 0.1);
-        assert_eq!(found.turns.len(), 2);
-        let told = found.sentences();
+        assert_eq!(found.crossovers.len(), 2);
+        let reported = found.sentences();
         // B has less goodput below 3.3: A is better there.
-        assert!(told[0].contains("A is better up to workload.rate_rps 3.3"), "{told:?}");
-        assert!(told[1].contains("B is better up to workload.rate_rps 7.69"), "{told:?}");
+        assert!(reported[0].contains("A is better up to workload.rate_rps 3.3"), "{reported:?}");
+        assert!(reported[1].contains("B is better up to workload.rate_rps 7.69"), "{reported:?}");
     }
 
     #[test]
     fn whole_numbers_turn_between_neighbours() {
         let found = found("fleet.replicas=1:64:log", "ttft_s.mean", |x| 12.5 - x, 0.01);
-        assert_eq!((found.turns[0].value, found.turns[0].low, found.turns[0].high), (12.0, 12.0, 13.0));
+        assert_eq!(
+            (found.crossovers[0].value, found.crossovers[0].low, found.crossovers[0].high),
+            (12.0, 12.0, 13.0)
+        );
         assert!(found.sentences()[0].contains("up to fleet.replicas 12, B above"));
     }
 
     #[test]
     fn no_turn_is_told() {
         let none = found("workload.rate_rps=1:9", "ttft_s.mean", |_| 1.0, 0.1);
-        assert!(none.turns.is_empty());
+        assert!(none.crossovers.is_empty());
         assert!(
-            none.sentences()[0].contains("no turn")
+            none.sentences()[0].contains("no crossover")
                 && none.sentences()[0].contains("A is better at each of 9")
         );
         let noise = found("workload.rate_rps=1:9", "ttft_s.mean", |_| 0.0, 0.1);
