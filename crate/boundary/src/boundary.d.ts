@@ -149,6 +149,16 @@ export type CapacityChecked = {
   limit: CapacityLimit | null,
 };
 
+/** Why no higher rate passes, the notes, and the limit that binds, in English. */
+export type CapacityDescribed = {
+  /** For a configuration whose price is known or not asked for. */
+  priced: string,
+  /** Behind why there is no price. */
+  unpriced: string,
+  /** The limit of the scheduler that binds; empty where none was found. */
+  binding: string,
+};
+
 /** What the order of a configuration depends on. */
 export type CapacityEntry = {
   /** The values of the axes of the workload: configurations of one workload are compared with each other. */
@@ -306,16 +316,6 @@ export type CapacityStanding = {
   is_on_ttft_front: boolean,
   /** Whether no other has shorter TBT at the same or a lower cost of a request. */
   is_on_tbt_front: boolean,
-};
-
-/** Why no higher rate passes, the notes, and the limit that binds, in English. */
-export type CapacityDescribed = {
-  /** For a configuration whose price is known or not asked for. */
-  priced: string,
-  /** Behind why there is no price. */
-  unpriced: string,
-  /** The limit of the scheduler that binds; empty where none was found. */
-  binding: string,
 };
 
 /** Replicas that were simulated at the load. */
@@ -503,6 +503,82 @@ export type CostOrigin = {
   best: number,
   /** See `best`. */
   worst: number,
+};
+
+/** Where the better of A and B changes, as it is reported. */
+export type CrossoverFound = {
+  /** Path of the parameter. */
+  parameter: string,
+  /** Key path of the summary. */
+  metric: string,
+  /** Seeds of each value. */
+  seeds: number,
+  /** Every crossover, by value. */
+  crossovers: Array<FoundCrossover>,
+  /** Every value that was simulated. */
+  values: Array<CrossoverValue>,
+  /** In English, a sentence for each crossover, or one that says that there is none. */
+  sentences: Array<string>,
+};
+
+/** The metric at a value of the parameter, by seed. */
+export type CrossoverKnown = {
+  /** The value. */
+  value: number,
+  /** The metric in A. */
+  a: Array<number | null>,
+  /** The metric in B. */
+  b: Array<number | null>,
+};
+
+/** Both settings with the parameter at a value. */
+export type CrossoverNeed = {
+  /** The value. */
+  value: number,
+  /** The settings of A. */
+  a: ScenarioPatch,
+  /** The settings of B. */
+  b: ScenarioPatch,
+};
+
+/** What is sought, as the terminal's `compare --crossover` takes it. */
+export type CrossoverSpec = {
+  /** The settings of A. */
+  a: ScenarioPatch,
+  /** The settings of B. */
+  b: ScenarioPatch,
+  /** The parameter and its range: PATH=FROM:TO, or PATH=FROM:TO:log. */
+  over: string,
+  /** Key path of the summary. */
+  metric: string,
+  /** Seeds of each value. */
+  seeds: number,
+};
+
+/** What is to be simulated next, or what was found. */
+export type CrossoverStep = {
+  /** The seeds of every run. */
+  seeds: Array<number>,
+  /** Empty where the search is over. */
+  needs: Array<CrossoverNeed>,
+  /** What was found, once the search is over. */
+  found: CrossoverFound | null,
+  /** The terminal's command for the same. */
+  command: string,
+  /** The metric over the parameter, once the search is over. */
+  charts: Array<ChartData>,
+};
+
+/** The difference B - A at a value of the parameter. */
+export type CrossoverValue = {
+  /** The value. */
+  value: number,
+  /** Mean over the seeds. */
+  difference: number | null,
+  /** Lower end of its interval. */
+  low: number | null,
+  /** Upper end. */
+  high: number | null,
 };
 
 /** What differs most. */
@@ -2706,82 +2782,6 @@ export type TrafficCharts = {
   before: Array<ChartData>,
 };
 
-/** Where the better of A and B changes, as it is reported. */
-export type CrossoverFound = {
-  /** Path of the parameter. */
-  parameter: string,
-  /** Key path of the summary. */
-  metric: string,
-  /** Seeds of each value. */
-  seeds: number,
-  /** Every crossover, by value. */
-  crossovers: Array<FoundCrossover>,
-  /** Every value that was simulated. */
-  values: Array<CrossoverValue>,
-  /** In English, a sentence for each crossover, or one that says that there is none. */
-  sentences: Array<string>,
-};
-
-/** The metric at a value of the parameter, by seed. */
-export type CrossoverKnown = {
-  /** The value. */
-  value: number,
-  /** The metric in A. */
-  a: Array<number | null>,
-  /** The metric in B. */
-  b: Array<number | null>,
-};
-
-/** Both settings with the parameter at a value. */
-export type CrossoverNeed = {
-  /** The value. */
-  value: number,
-  /** The settings of A. */
-  a: ScenarioPatch,
-  /** The settings of B. */
-  b: ScenarioPatch,
-};
-
-/** What is sought, as the terminal's `compare --crossover` takes it. */
-export type CrossoverSpec = {
-  /** The settings of A. */
-  a: ScenarioPatch,
-  /** The settings of B. */
-  b: ScenarioPatch,
-  /** The parameter and its range: PATH=FROM:TO, or PATH=FROM:TO:log. */
-  over: string,
-  /** Key path of the summary. */
-  metric: string,
-  /** Seeds of each value. */
-  seeds: number,
-};
-
-/** What is to be simulated next, or what was found. */
-export type CrossoverStep = {
-  /** The seeds of every run. */
-  seeds: Array<number>,
-  /** Empty where the search is over. */
-  needs: Array<CrossoverNeed>,
-  /** What was found, once the search is over. */
-  found: CrossoverFound | null,
-  /** The terminal's command for the same. */
-  command: string,
-  /** The metric over the parameter, once the search is over. */
-  charts: Array<ChartData>,
-};
-
-/** The difference B - A at a value of the parameter. */
-export type CrossoverValue = {
-  /** The value. */
-  value: number,
-  /** Mean over the seeds. */
-  difference: number | null,
-  /** Lower end of its interval. */
-  low: number | null,
-  /** Upper end. */
-  high: number | null,
-};
-
 /** Requests that only one run has. */
 export type UnpairedRequests = {
   /** Only A. */
@@ -2795,7 +2795,10 @@ export type Unranked = "no_rate" | "no_price" | "fails";
 
 /** Something that makes requests wait: without it they fare better. */
 export type WaitCause = {
-  /** The name of a gateway's check, "fair_share", "adapter_slots", "batch_cap", "token_budget", or "replicas". */
+  /**
+   * The name of a gateway's check, "fair_share", "adapter_slots", "batch_cap", "token_budget", "replicas",
+   * or "cold_start".
+   */
   suspect: string,
   /** What is better without it: "throughput_rps" or "ttft_s.mean". */
   metric: string,
