@@ -1,4 +1,4 @@
-//! The ground that every module knows: how a request ends, why it is rejected, why it waits.
+//! What every module knows of a request: how it ends, why it is rejected, why it waits.
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
