@@ -137,7 +137,7 @@ fn iteration_error(report: &Report, exact: &impl BatchCost, compact: &CompactTab
     let iterations = &report.timeline.iterations;
     let (mut theirs, mut ours) = (0.0, 0.0);
     for run in iterations {
-        let chunks = iterations.chunks(&run);
+        let chunks = iterations.chunks(run);
         for k in 0..run.iterations {
             let batch = run.batch(chunks, k.into());
             for is_last in [true, false].into_iter().take(exact.stages().min(2) as usize) {
