@@ -75,7 +75,7 @@ impl SchedulerRules for Slora {
         }
     }
 
-    /// The check of S-LoRA's HTTP server against the pool, then, unless Vidur's blocking is wanted, the one that its
+    /// The check of S-LoRA's HTTP server against the pool, then, unless Vidur's blocking is selected, the one that its
     /// queue could never pass.
     fn refuses(
         &self,

@@ -6,7 +6,7 @@
 //! the time of the base model. Both are quadratic, so only the oldest [`WINDOW`] requests are planned.
 //!
 //! In S-LoRA, requests whose client went away are planned too and leave only with an admission, so a batch of nothing else
-//! blocks the queue. Unless S-LoRA's own blocking is wanted, they leave before.
+//! blocks the queue. Unless S-LoRA's own blocking is selected, they leave before.
 
 use std::collections::VecDeque;
 
