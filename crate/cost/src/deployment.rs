@@ -14,11 +14,15 @@ pub enum WeightFormat {
     Int8,
     /// 4 bits in groups of 128 with a 16-bit scale, widened for the products, which run at 16 bits.
     Int4,
+    /// 4-bit floats in groups of 32 with an 8-bit scale (OCP MXFP4, gpt-oss).
+    Mxfp4,
+    /// 4-bit floats in groups of 16 with an FP8 scale; products run at FP4 where the GPU has it.
+    Nvfp4,
 }
 
 impl WeightFormat {
     /// Every format.
-    pub const ALL: [Self; 4] = [Self::Bf16, Self::Fp8, Self::Int8, Self::Int4];
+    pub const ALL: [Self; 6] = [Self::Bf16, Self::Fp8, Self::Int8, Self::Int4, Self::Mxfp4, Self::Nvfp4];
 
     /// Bytes of a parameter of a layer's matrices. Embedding, head, norms and biases stay at 2.
     pub fn bytes(self) -> f64 {
@@ -26,6 +30,8 @@ impl WeightFormat {
             Self::Bf16 => 2.0,
             Self::Fp8 | Self::Int8 => 1.0,
             Self::Int4 => 0.5 + 2.0 / 128.0,
+            Self::Mxfp4 => 0.5 + 1.0 / 32.0,
+            Self::Nvfp4 => 0.5 + 1.0 / 16.0,
         }
     }
 }
@@ -62,6 +68,8 @@ pub struct Deployment {
     pub pipeline_parallel: u32,
     /// Weights.
     pub weights: WeightFormat,
+    /// Whether the output head has the format of the layers' matrices.
+    pub quantized_head: bool,
     /// KV cache.
     pub kv: KvFormat,
 }
@@ -70,6 +78,20 @@ impl Deployment {
     /// GPUs of a replica.
     pub fn gpus(&self) -> u32 {
         self.tensor_parallel * self.pipeline_parallel
+    }
+
+    /// The format of the layers' matrices. Four bits of a model that is published in MXFP4 are MXFP4.
+    pub fn format(&self) -> WeightFormat {
+        match (self.weights, self.model.checkpoint) {
+            (WeightFormat::Int4, Some(WeightFormat::Mxfp4)) => WeightFormat::Mxfp4,
+            _ => self.weights,
+        }
+    }
+
+    /// Bytes of a parameter of the layers' matrices, on average over those that stay at 16 bits.
+    pub fn matrix_bytes(&self) -> f64 {
+        let kept = self.model.unquantized;
+        self.format().bytes() * (1.0 - kept) + WeightFormat::Bf16.bytes() * kept
     }
 
     /// Layers of the last stage, and of each other one on average. Where they cannot be shared evenly, the last stage, which
@@ -87,15 +109,76 @@ impl Deployment {
         self.model.layers.div_ceil(self.pipeline_parallel.max(1))
     }
 
+    /// Bytes that the GPU with most heads keeps for a token in a layer with attention over the whole context,
+    /// beside an indexer's key.
+    pub fn kv_bytes_per_layer(&self) -> f64 {
+        self.kv_values(&self.model.attention) * self.kv.bytes()
+    }
+
+    /// The same in a layer with a window; 0 without such layers.
+    pub fn window_kv_bytes_per_layer(&self) -> f64 {
+        let attention = self.model.window.map(|window| window.attention(&self.model.attention));
+        attention.map_or(0.0, |attention| self.kv_values(&attention) * self.kv.bytes())
+    }
+
     /// Values that the GPU with most heads keeps for a token in a layer.
-    pub fn kv_values_per_layer(&self) -> f64 {
-        match self.model.attention {
+    pub fn kv_values(&self, attention: &Attention) -> f64 {
+        match *attention {
             Attention::Grouped { kv_heads, head_dim, .. } => {
                 2.0 * f64::from(kv_heads.div_ceil(self.tensor_parallel.max(1))) * f64::from(head_dim)
             }
             // The compressed vector serves all heads: every GPU has it.
             Attention::Latent { kv_rank, rope_dim, .. } => f64::from(kv_rank + rope_dim),
         }
+    }
+
+    /// Bytes that a layer with a state of fixed size keeps for a request: the state, and the last tokens that the convolution
+    /// sees, at 16 bits; 0 without such layers.
+    pub fn state_bytes_per_layer(&self) -> f64 {
+        self.model.recurrent.map_or(0.0, |layers| {
+            let state = f64::from(layers.state_bytes) * layers.state_values();
+            (state + 2.0 * layers.convolution_values()) / f64::from(self.tensor_parallel.max(1))
+        })
+    }
+
+    /// Bytes of a LoRA slot of vLLM on each GPU: it sets apart all linear modules of the layers at 16 bits, whatever the
+    /// adapters change. The first matrix of a module that shares its outputs is on every GPU, and so is the second one of a
+    /// module that shares its inputs (vllm/lora/layers, `create_lora_weights`).
+    pub fn lora_slot_bytes(&self, rank: u32) -> f64 {
+        let model = &self.model;
+        let tensor = f64::from(self.tensor_parallel.max(1));
+        let stage = f64::from(self.most_layers()) / f64::from(model.layers);
+        let h = f64::from(model.hidden);
+        let column = |inputs: f64, outputs: f64| inputs + outputs / tensor;
+        let row = |inputs: f64, outputs: f64| inputs / tensor + outputs;
+        let mlp = |width: f64, inner: f64| {
+            (model.mlp_matrices() - 1.0) * column(width, inner) + row(inner, width)
+        };
+        let of_attention = |attention: &Attention| match *attention {
+            Attention::Grouped { heads, kv_heads, head_dim, .. } => {
+                let [q, k] = [heads, kv_heads].map(|n| f64::from(n) * f64::from(head_dim));
+                column(h, q) + 2.0 * column(h, k) + row(q, h)
+            }
+            Attention::Latent { heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim, .. } => {
+                let [n, q, c, r, k, v] =
+                    [heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim].map(f64::from);
+                h + q + column(q, n * (k + r)) + h + c + r + column(c, n * (k + v)) + row(n * v, h)
+            }
+        };
+        let windowed = model.window.map_or(0.0, |window| {
+            f64::from(window.layers) * of_attention(&window.attention(&model.attention))
+        });
+        let experts = model.experts.map_or(0.0, |e| {
+            let width = if e.latent > 0 { f64::from(e.latent) } else { h };
+            f64::from(e.count) * mlp(width, f64::from(e.hidden))
+                + f64::from(e.shared) * mlp(h, f64::from(e.shared_hidden))
+        });
+        let dense = f64::from(model.mlp_layers() - model.expert_layers());
+        let numbers = f64::from(model.full_layers()) * of_attention(&model.attention)
+            + windowed
+            + dense * mlp(h, f64::from(model.mlp_hidden))
+            + f64::from(model.expert_layers()) * experts;
+        2.0 * f64::from(rank) * numbers * stage
     }
 
     /// Bytes that a unit of an adapter's rank takes on the GPU that has most to hold: 16 bits, each module shared by the GPUs
@@ -123,6 +206,7 @@ mod tests {
                     tensor_parallel: 2,
                     pipeline_parallel: stages,
                     weights: WeightFormat::Bf16,
+                    quantized_head: false,
                     kv: KvFormat::Bf16,
                 };
                 let all =

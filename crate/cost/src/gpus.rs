@@ -79,6 +79,16 @@ impl Gpu {
         GPUS.iter().find(|gpu| gpu.id == id)
     }
 
+    /// Whether its compute capability is 10: data-center GPUs of the Blackwell family.
+    pub fn is_blackwell(&self) -> bool {
+        ["b200_sxm", "b300_sxm", "gb200_nvl72", "gb300_nvl72"].contains(&self.id)
+    }
+
+    /// Whether its compute capability is 9 or 10: Hopper and Blackwell in data centers.
+    pub fn is_hopper_or_blackwell(&self) -> bool {
+        self.is_blackwell() || self.id.starts_with("h100") || self.id.starts_with("h200")
+    }
+
     /// The price of a kind that stands for it: the first of that kind in its list.
     pub fn price_of(&self, kind: PriceKind) -> Option<&'static Price> {
         self.prices.iter().find(|price| price.kind == kind)

@@ -4,6 +4,7 @@ mod table;
 
 pub use table::MODELS;
 
+use crate::deployment::WeightFormat;
 use crate::model_shape::ModelShape;
 
 /// One model.
@@ -17,14 +18,28 @@ pub struct Model {
     pub layers: u32,
     /// Hidden size.
     pub hidden: u32,
-    /// What its attention looks like.
+    /// Attention over the whole context, and of layers with a window that says nothing else.
     pub attention: Attention,
+    /// Layers whose attention looks back no further than a window.
+    pub window: Option<WindowLayers>,
+    /// Layers that keep a state of a fixed size for each request, and no keys and values.
+    pub recurrent: Option<RecurrentLayers>,
+    /// Layers with an MLP alone.
+    pub layers_without_mixer: u32,
+    /// Layers with attention or a state alone.
+    pub layers_without_mlp: u32,
+    /// Layers with attention over the whole context that read the keys and values of an earlier layer, and keep none.
+    pub shared_kv_layers: u32,
     /// Hidden size of the MLP of dense layers; 0 where all layers have experts.
     pub mlp_hidden: u32,
     /// Whether the MLP has a gate: three matrices in place of two.
     pub gated_mlp: bool,
     /// Experts, for a mixture of them.
     pub experts: Option<Experts>,
+    /// The format in which its weights are published; `None`: 16 bits.
+    pub checkpoint: Option<WeightFormat>,
+    /// Share of the layers' matrices that stay at 16 bits where the weights are in a smaller format.
+    pub unquantized: f64,
     /// Rows of the embedding.
     pub vocabulary: u32,
     /// Whether the head is the embedding.
@@ -50,8 +65,8 @@ pub enum Attention {
         kv_heads: u32,
         /// Dimension of a head.
         head_dim: u32,
-        /// Layers that look back no further than a window.
-        window: Option<SlidingWindow>,
+        /// Whether queries have a gate of their own size, which multiplies what attention gives (Qwen3-Next).
+        gated: bool,
     },
     /// Multi-head latent attention (`DeepSeek`): keys and values are kept as one compressed vector.
     Latent {
@@ -67,16 +82,141 @@ pub enum Attention {
         nope_dim: u32,
         /// Dimension of values.
         value_dim: u32,
+        /// The indexer that picks the tokens that are attended to, where there is one (DeepSeek Sparse Attention).
+        indexer: Option<Indexer>,
     },
 }
 
-/// Layers with a sliding window.
+/// DeepSeek Sparse Attention: small heads score every token, and attention reads those that score best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SlidingWindow {
+pub struct Indexer {
+    /// Its heads.
+    pub heads: u32,
+    /// Dimension of its one key.
+    pub head_dim: u32,
+    /// Tokens that attention reads.
+    pub top_tokens: u32,
+    /// Layers that have one of their own; the others attend to what an earlier one has picked.
+    pub layers: u32,
+}
+
+impl Indexer {
+    /// Bytes that a layer keeps for a token: an FP8 key, and a 32-bit scale for every 128 of its values
+    /// (vllm/model_executor/models/deepseek_v2.py, `DeepseekV32IndexerCache`).
+    pub fn kv_bytes(&self) -> f64 {
+        f64::from(self.head_dim) + 4.0 * f64::from(self.head_dim.div_ceil(128))
+    }
+
+    fn parameters(&self, hidden: f64, query_rank: f64) -> f64 {
+        let [n, dim] = [self.heads, self.head_dim].map(f64::from);
+        query_rank * n * dim + hidden * dim + hidden * n
+    }
+}
+
+/// How a layer's window moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindowKind {
+    /// The last tokens.
+    Sliding,
+    /// The tokens of the same chunk: windows that stand side by side (Llama 4).
+    Chunked,
+}
+
+/// Layers whose attention looks back no further than a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowLayers {
+    /// How it moves.
+    pub kind: WindowKind,
     /// Tokens that such a layer looks back.
     pub tokens: u32,
     /// How many layers do.
     pub layers: u32,
+    /// How many of these read the keys and values of an earlier layer, and keep none.
+    pub shared_kv_layers: u32,
+    /// Their key and value heads.
+    pub kv_heads: u32,
+    /// Dimension of their heads.
+    pub head_dim: u32,
+}
+
+/// What a layer with a state of fixed size computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecurrentKind {
+    /// Gated delta rule (Qwen3-Next): a matrix of keys by values for each head, projections of queries, keys, values and a gate.
+    GatedDelta,
+    /// Mamba-2: a matrix of head dimension by state size for each head, keys shared by groups of heads.
+    Mamba2,
+}
+
+/// Layers with a state of fixed size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecurrentLayers {
+    /// What they compute.
+    pub kind: RecurrentKind,
+    /// How many there are.
+    pub layers: u32,
+    /// Heads of values.
+    pub heads: u32,
+    /// Dimension of one.
+    pub head_dim: u32,
+    /// Heads of keys, or groups that share them.
+    pub key_heads: u32,
+    /// Dimension of a key: the state's other side.
+    pub state: u32,
+    /// Tokens that the convolution before it spans.
+    pub convolution: u32,
+    /// Bytes of a value of the state.
+    pub state_bytes: u32,
+}
+
+impl WindowLayers {
+    /// Attention of such a layer, with the query heads of the others.
+    pub fn attention(&self, others: &Attention) -> Attention {
+        match *others {
+            Attention::Grouped { heads, gated, .. } => {
+                Attention::Grouped { heads, kv_heads: self.kv_heads, head_dim: self.head_dim, gated }
+            }
+            latent @ Attention::Latent { .. } => latent,
+        }
+    }
+}
+
+impl RecurrentLayers {
+    /// Channels that the convolution runs over.
+    pub fn channels(&self) -> f64 {
+        f64::from(self.heads) * f64::from(self.head_dim) + 2.0 * f64::from(self.key_heads) * f64::from(self.state)
+    }
+
+    /// Outputs of the projection before the recurrence: the convolution's channels, a gate as wide as the values, and of each
+    /// head one number (Mamba-2) or two.
+    pub fn projected(&self) -> f64 {
+        let numbers = match self.kind {
+            RecurrentKind::GatedDelta => 2.0,
+            RecurrentKind::Mamba2 => 1.0,
+        };
+        self.channels() + self.inner() + numbers * f64::from(self.heads)
+    }
+
+    /// Values of all heads.
+    pub fn inner(&self) -> f64 {
+        f64::from(self.heads) * f64::from(self.head_dim)
+    }
+
+    /// Parameters of a layer.
+    pub fn parameters(&self, hidden: u32) -> f64 {
+        let h = f64::from(hidden);
+        h * self.projected() + self.inner() * h + self.channels() * f64::from(self.convolution)
+    }
+
+    /// Values of the recurrent state of a layer, for a request.
+    pub fn state_values(&self) -> f64 {
+        self.inner() * f64::from(self.state)
+    }
+
+    /// Values that the convolution keeps of the last tokens, at 16 bits.
+    pub fn convolution_values(&self) -> f64 {
+        self.channels() * f64::from(self.convolution.saturating_sub(1))
+    }
 }
 
 /// A mixture of experts.
@@ -88,8 +228,12 @@ pub struct Experts {
     pub per_token: u32,
     /// Experts that every token goes through beside those.
     pub shared: u32,
-    /// Hidden size of one.
+    /// Hidden size of one of these.
+    pub shared_hidden: u32,
+    /// Hidden size of one of the others.
     pub hidden: u32,
+    /// Width in which tokens go through them, where that is not the model's own (Nemotron-3's latent experts); 0: the model's.
+    pub latent: u32,
     /// Layers that have a plain MLP instead.
     pub dense_layers: u32,
     /// Biases of one, parameters.
@@ -116,13 +260,16 @@ impl Attention {
     pub fn parameters(&self, hidden: u32) -> f64 {
         let h = f64::from(hidden);
         match *self {
-            Self::Grouped { heads, kv_heads, head_dim, .. } => {
-                2.0 * h * f64::from(head_dim) * (f64::from(heads) + f64::from(kv_heads))
+            Self::Grouped { heads, kv_heads, head_dim, gated } => {
+                let queries = f64::from(heads) * if gated { 1.5 } else { 1.0 };
+                2.0 * h * f64::from(head_dim) * (queries + f64::from(kv_heads))
             }
-            Self::Latent { heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim } => {
+            Self::Latent { heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim, indexer } => {
                 let [n, q, c, r, k, v] =
                     [heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim].map(f64::from);
-                h * q + q * n * (k + r) + h * (c + r) + c * n * (k + v) + n * v * h
+                let queries = if query_rank > 0 { h * q + q * n * (k + r) } else { h * n * (k + r) };
+                let index = indexer.map_or(0.0, |indexer| indexer.parameters(h, q));
+                queries + h * (c + r) + c * n * (k + v) + n * v * h + index
             }
         }
     }
@@ -135,11 +282,22 @@ impl Attention {
         }
     }
 
-    /// Layers with a sliding window.
-    pub fn window(&self) -> Option<SlidingWindow> {
+    /// The same that reads every token.
+    #[must_use]
+    pub fn without_indexer(self) -> Self {
+        match self {
+            Self::Grouped { .. } => self,
+            Self::Latent { heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim, .. } => {
+                Self::Latent { heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim, indexer: None }
+            }
+        }
+    }
+
+    /// The indexer of sparse attention.
+    pub fn indexer(&self) -> Option<Indexer> {
         match *self {
-            Self::Grouped { window, .. } => window,
-            Self::Latent { .. } => None,
+            Self::Grouped { .. } => None,
+            Self::Latent { indexer, .. } => indexer,
         }
     }
 }
@@ -150,10 +308,14 @@ impl Model {
         MODELS.iter().find(|model| model.id == id)
     }
 
-    /// The dimensions that Vidur's planner counts; `None` for what it does not know: experts, latent attention.
+    /// The dimensions that Vidur's planner counts; `None` for what it does not know: experts, latent attention,
+    /// layers with a fixed state or of one kind of operator alone.
     pub fn dense_shape(&self) -> Option<ModelShape> {
+        if self.has_other_layers() {
+            return None;
+        }
         match (self.experts, self.attention) {
-            (None, Attention::Grouped { heads, kv_heads, .. }) => Some(ModelShape {
+            (None, Attention::Grouped { heads, kv_heads, gated: false, .. }) => Some(ModelShape {
                 layers: self.layers,
                 hidden: self.hidden,
                 query_heads: heads,
@@ -177,10 +339,12 @@ impl Model {
             name: "",
             layers: shape.layers,
             hidden: shape.hidden,
-            attention: Attention::Grouped { heads, kv_heads, head_dim, window: None },
+            attention: Attention::Grouped { heads, kv_heads, head_dim, gated: false },
             mlp_hidden: shape.mlp_hidden,
             gated_mlp: shape.gated_mlp,
             experts: None,
+            checkpoint: None,
+            unquantized: 0.0,
             tied_embeddings: false,
             layer_extras: 2 * shape.hidden,
             extras: shape.hidden,
@@ -189,9 +353,52 @@ impl Model {
         }
     }
 
+    /// Whether it has the dimensions of another, what the other does not contain aside: names, norms, biases, formats, context.
+    pub fn has_dimensions_of(&self, other: &Self) -> bool {
+        let experts = |model: &Self| model.experts.map(|experts| Experts { biases: 0, ..experts });
+        let layers = |model: &Self| (model.layers, model.layers_without_mixer, model.layers_without_mlp);
+        let shape = |model: &Self| (model.hidden, model.mlp_hidden, model.vocabulary, model.shared_kv_layers);
+        layers(self) == layers(other)
+            && shape(self) == shape(other)
+            && (self.attention, self.window, self.recurrent)
+                == (other.attention, other.window, other.recurrent)
+            && (experts(self), self.gated_mlp, self.tied_embeddings)
+                == (experts(other), other.gated_mlp, other.tied_embeddings)
+    }
+
+    /// Whether some layers are not attention and an MLP.
+    pub fn has_other_layers(&self) -> bool {
+        self.recurrent.is_some() || self.layers_without_mixer > 0 || self.layers_without_mlp > 0
+    }
+
+    /// Layers whose attention looks back no further than a window.
+    pub fn window_layers(&self) -> u32 {
+        self.window.map_or(0, |window| window.layers)
+    }
+
+    /// Layers with a state of fixed size.
+    pub fn recurrent_layers(&self) -> u32 {
+        self.recurrent.map_or(0, |recurrent| recurrent.layers)
+    }
+
+    /// Layers with attention over the whole context.
+    pub fn full_layers(&self) -> u32 {
+        self.layers - self.window_layers() - self.recurrent_layers() - self.layers_without_mixer
+    }
+
+    /// Layers with attention.
+    pub fn attention_layers(&self) -> u32 {
+        self.full_layers() + self.window_layers()
+    }
+
+    /// Layers with an MLP or experts.
+    pub fn mlp_layers(&self) -> u32 {
+        self.layers - self.layers_without_mlp
+    }
+
     /// Layers with experts.
     pub fn expert_layers(&self) -> u32 {
-        self.experts.map_or(0, |experts| self.layers - experts.dense_layers)
+        self.experts.map_or(0, |experts| self.mlp_layers() - experts.dense_layers)
     }
 
     /// Matrices of an MLP or of an expert.
@@ -206,7 +413,10 @@ impl Model {
 
     /// Parameters of one expert, without its biases.
     pub fn expert_parameters(&self) -> f64 {
-        self.experts.map_or(0.0, |e| self.mlp_matrices() * f64::from(self.hidden) * f64::from(e.hidden))
+        self.experts.map_or(0.0, |e| {
+            let width = if e.latent > 0 { e.latent } else { self.hidden };
+            self.mlp_matrices() * f64::from(width) * f64::from(e.hidden)
+        })
     }
 
     /// Parameters of the embedding, or of the head.
@@ -225,24 +435,49 @@ impl Model {
     }
 
     fn parameters_with(&self, routed: fn(&Experts) -> u32) -> f64 {
-        let layers = f64::from(self.layers);
-        let dense = f64::from(self.layers - self.expert_layers());
         let tables = if self.tied_embeddings { 1.0 } else { 2.0 };
         let experts = self.experts.map_or(0.0, |e| {
             let routed = f64::from(routed(&e));
-            let router = f64::from(e.count) * f64::from(self.hidden);
-            (routed + f64::from(e.shared)) * self.expert_parameters() + routed * f64::from(e.biases) + router
+            routed * (self.expert_parameters() + f64::from(e.biases)) + self.shared_expert_parameters()
+                + f64::from(e.count) * f64::from(self.hidden)
+                + 2.0 * f64::from(self.hidden) * f64::from(e.latent)
         });
-        layers * (self.attention.parameters(self.hidden) + f64::from(self.layer_extras))
-            + dense * self.mlp_parameters()
+        self.mixer_parameters()
+            + f64::from(self.layers) * f64::from(self.layer_extras)
+            + f64::from(self.mlp_layers() - self.expert_layers()) * self.mlp_parameters()
             + f64::from(self.expert_layers()) * experts
             + tables * self.vocabulary_parameters()
             + f64::from(self.extras)
     }
 
+    /// Parameters of attention and of what stands in its place, of all layers.
+    pub fn mixer_parameters(&self) -> f64 {
+        let indexed = self.attention.indexer().map_or(0, |indexer| indexer.layers);
+        let [with, without] =
+            [self.attention, self.attention.without_indexer()].map(|kind| kind.parameters(self.hidden));
+        let full = f64::from(self.full_layers()) * without + f64::from(indexed) * (with - without);
+        let windowed = self.window.map_or(0.0, |window| {
+            f64::from(window.layers) * window.attention(&self.attention).parameters(self.hidden)
+        });
+        let recurrent =
+            self.recurrent.map_or(0.0, |layers| f64::from(layers.layers) * layers.parameters(self.hidden));
+        full + windowed + recurrent
+    }
+
+    /// Parameters of the experts of a layer that every token goes through.
+    pub fn shared_expert_parameters(&self) -> f64 {
+        self.experts.map_or(0.0, |e| {
+            f64::from(e.shared) * self.mlp_matrices() * f64::from(self.hidden) * f64::from(e.shared_hidden)
+        })
+    }
+
     /// Values that all layers keep for a token while it is within every window.
     pub fn kv_values_per_token(&self) -> f64 {
-        f64::from(self.layers) * self.attention.kv_values()
+        let full = f64::from(self.full_layers() - self.shared_kv_layers) * self.attention.kv_values();
+        full + self.window.map_or(0.0, |window| {
+            let kept = window.layers - window.shared_kv_layers;
+            f64::from(kept) * window.attention(&self.attention).kv_values()
+        })
     }
 
     /// Inputs and outputs of the modules that an adapter changes: the projections of queries, keys, values and output; with
@@ -254,7 +489,7 @@ impl Model {
                 let [q, k] = [heads, kv_heads].map(|n| f64::from(n) * f64::from(head_dim));
                 [(h, q), (h, k), (h, k), (q, h), (0.0, 0.0)]
             }
-            Attention::Latent { heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim } => {
+            Attention::Latent { heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim, .. } => {
                 let [n, q, c, r, k, v] =
                     [heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim].map(f64::from);
                 [(h, q), (q, n * (k + r)), (h, c + r), (c, n * (k + v)), (n * v, h)]
@@ -265,7 +500,7 @@ impl Model {
     /// Parameters of one adapter for each unit of its rank: of each module a row of inputs and a column of outputs.
     pub fn adapter_parameters_per_rank(&self) -> f64 {
         let layer: f64 = self.adapter_modules().iter().map(|(inputs, outputs)| inputs + outputs).sum();
-        f64::from(self.layers) * layer
+        f64::from(self.attention_layers()) * layer
     }
 }
 

@@ -72,6 +72,7 @@ mod tests {
             tensor_parallel,
             pipeline_parallel,
             weights: WeightFormat::Bf16,
+            quantized_head: false,
             kv: KvFormat::Bf16,
         }
     }

@@ -44,7 +44,8 @@ pub struct Roofline {
     deployment: Deployment,
     corrections: Corrections,
     host: HostTime,
-    shard: Shard,
+    /// Of layers that see the whole context, and of those with a window.
+    shards: [Shard; 2],
     /// Peak of the layers' products, FLOP/s.
     product_flops_s: f64,
     /// Peak at 16 bits.
@@ -67,7 +68,7 @@ impl Roofline {
             deployment,
             corrections: *corrections,
             host,
-            shard: Shard::of(&deployment),
+            shards: Shard::of(&deployment),
             product_flops_s: fp8.map_or(wide_flops_s, |fact| fact.value * 1e12),
             wide_flops_s,
             memory_bytes_s: gpu.bandwidth_gb_s.value * 1e9,
@@ -88,6 +89,11 @@ impl Roofline {
         Self { padded_lora_rank: Some(rank), ..self }
     }
 
+    /// Whether some layers do not read every KV token.
+    fn reads_in_part(&self) -> bool {
+        self.spans().any(|span| span.window.min(span.shard.most_read) < f64::INFINITY)
+    }
+
     /// What all stages do.
     fn work_of_stages(&self, [inner, last]: [Work; 2]) -> Work {
         let others = f64::from(self.deployment.pipeline_parallel - 1);
@@ -99,7 +105,7 @@ impl Roofline {
     pub(crate) fn decode_work(&self, decodes: u32) -> Option<[Work; 2]> {
         /// This many that their work is not lost beside the weights'.
         const MANY: f64 = 1_048_576.0;
-        if self.deployment.model.attention.window().is_some() {
+        if self.reads_in_part() {
             return None;
         }
         let [none, many] = [0.0, MANY]
@@ -161,7 +167,7 @@ impl BatchCost for Roofline {
 
     /// Layers with a window read no more than it; launches take as long as attention leaves them.
     fn decode_usage(&self, decodes: u32) -> Option<DecodeUsage> {
-        if self.deployment.model.attention.window().is_some() || self.host.launch_per_layer_us > 0.0 {
+        if self.reads_in_part() || self.host.launch_per_layer_us > 0.0 {
             return None;
         }
         Some(DecodeUsage { work: self.decode_work(decodes), ..decode_usage_of(self, decodes) })
@@ -197,6 +203,7 @@ mod tests {
             tensor_parallel,
             pipeline_parallel: 1,
             weights: WeightFormat::Bf16,
+            quantized_head: false,
             kv: KvFormat::Bf16,
         }
     }

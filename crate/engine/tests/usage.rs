@@ -38,6 +38,7 @@ fn any_cost() -> impl Strategy<Value = Roofline> {
                 tensor_parallel: 1 << tensor,
                 pipeline_parallel: stages,
                 weights: WeightFormat::Bf16,
+                quantized_head: false,
                 kv: KvFormat::Bf16,
             };
             let corrections = if fitted { Corrections::of("a100_80_sxm") } else { &Corrections::NONE };

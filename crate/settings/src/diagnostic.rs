@@ -129,7 +129,7 @@ pub const CODES: &[&str] = &[
     "config_not_a_list",
     "config_out_of_range",
     "config_kinds",
-    "config_latent",
+    "config_known",
     "config_encoder",
     "config_other_layers",
     "config_type",

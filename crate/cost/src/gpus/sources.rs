@@ -53,6 +53,8 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("oc3d", "overclock3d.net A100 article (NVLink 600 GB/s total)"),
     ("hfcfg_aic", "Hugging Face config.json copies shipped in ai-dynamo/aiconfigurator @095f58a"),
     ("hfcfg_blis", "Hugging Face config.json copies shipped in inference-sim/inference-sim @f90a1e3"),
+    ("hfcfg_ome", "Hugging Face config.json copies in the test data of sgl-project/ome"),
+    ("hfcfg_pub", "Hugging Face config.json copies in tests and documents of other public projects"),
     (
         "hfcfg_llmprof",
         "Hugging Face config.json copies in citsjtu2020/LLM-Prof @8434c8d, sglang/Model_Config.md",

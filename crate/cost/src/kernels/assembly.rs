@@ -6,7 +6,7 @@ use super::import::{ALL_REDUCE_BY_HOST, ragged};
 use super::layout::{AttentionKernels, ExpertKernels, Layout, MissingTable, Product, Span, Sum};
 use super::{Grid, Kernels, NumberFormat};
 use crate::deployment::KvFormat;
-use crate::models::{Attention, Experts};
+use crate::models::{Attention, Experts, WindowLayers};
 use crate::nodes;
 
 /// Least time of a whole module of latent attention, as timed on a B200, microseconds. Where the least time of a table is longer,
@@ -138,19 +138,27 @@ impl Assembly<'_> {
 
     pub(super) fn grouped(&mut self, layout: &Layout) -> Result<AttentionKernels, MissingTable> {
         let (model, tensor) = (&layout.model, layout.tensor_parallel.max(1));
-        let Attention::Grouped { heads, kv_heads, head_dim, window } = model.attention else {
+        if model.has_other_layers() || model.attention.indexer().is_some() {
+            return Err(MissingTable("layers of another kind".to_owned()));
+        }
+        let Attention::Grouped { heads, kv_heads, head_dim, gated } = model.attention else {
             return self.latent(layout);
         };
+        let is_alike = |w: WindowLayers| (w.kv_heads, w.head_dim) == (kv_heads, head_dim);
+        if gated || !model.window.is_none_or(is_alike) {
+            return Err(MissingTable("attention of two sizes, or with a gate".to_owned()));
+        }
         let (queries, keys, dim) =
             (f64::from(heads.div_ceil(tensor)), f64::from(kv_heads.div_ceil(tensor)), f64::from(head_dim));
         let kv = if layout.kv == KvFormat::Fp8 { "fp8" } else { "bfloat16" };
         let all = Heads { queries, keys, dim, kv_bytes: layout.kv.bytes(), window: f64::INFINITY };
-        let layers = f64::from(model.layers);
-        let short = window.map_or(0.0, |window| f64::from(window.layers));
-        let mut spans = vec![self.span(layers - short, kv, all)?];
-        if let Some(window) = window {
+        let mut spans = Vec::new();
+        if model.full_layers() > 0 {
+            spans.push(self.span(model.full_layers().into(), kv, all)?);
+        }
+        if let Some(window) = model.window {
             let heads = Heads { window: f64::from(window.tokens), ..all };
-            spans.push(self.span(short, kv, heads)?);
+            spans.push(self.span(window.layers.into(), kv, heads)?);
         }
         let h = f64::from(model.hidden);
         Ok(AttentionKernels::Grouped {
@@ -187,7 +195,7 @@ impl Assembly<'_> {
         let model = &layout.model;
         let Some(e) = model.experts else { return Ok(None) };
         let (h, tensor) = (f64::from(model.hidden), f64::from(layout.tensor_parallel));
-        let inner = f64::from(e.hidden) * f64::from(e.shared) / tensor;
+        let inner = f64::from(e.shared_hidden) * f64::from(e.shared) / tensor;
         let shared = if e.shared > 0 {
             Some([self.product(layout.mlp, 2.0 * inner, h)?, self.product(layout.mlp, h, inner)?])
         } else {

@@ -335,6 +335,7 @@ fn in_stages(stages: u32) -> KernelCost {
         tensor_parallel,
         pipeline_parallel: stages,
         weights: WeightFormat::Bf16,
+        quantized_head: false,
         kv,
     };
     KernelCost::new(layout(), &kernels(), OVERHEADS).unwrap().in_stages(&deployment)

@@ -1,23 +1,34 @@
 //! The plan of one replica: what lies on the GPU that has most to hold, and how many KV tokens that leaves room for.
-//!
-//! Counted are all weights (matrices in their format; embedding, head, norms and biases at 16 bits), activations of the
-//! largest iteration, adapters that stay or LoRA slots, and a margin for what is not counted: context, collectives, fragments.
 
+use super::vllm::{self, Profiled, VllmVersion};
+use super::weights::{kernel_bytes, weight_bytes};
 use crate::deployment::Deployment;
 use crate::models::Attention;
+
+/// What of the memory is not for weights, adapters and KV cache.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reserve {
+    /// The tensors of an iteration, and a share for what is not counted: context, collectives, fragments.
+    Margin(f64),
+    /// What vLLM counts when it starts; the share outside its own is left alone.
+    Vllm {
+        /// Its share of the memory (`--gpu-memory-utilization`).
+        utilization: f64,
+        /// The version that counts.
+        version: VllmVersion,
+    },
+}
 
 /// What is asked of the memory beside the model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ask {
-    /// Tokens of the largest iteration.
-    pub batch_tokens: u32,
-    /// Requests that run together at most: each has a row of logits.
-    pub requests: u32,
-    /// Sum of the ranks for which memory is set apart: of all adapters that stay on the GPU, or of its LoRA slots.
-    pub adapter_ranks: u64,
-    /// Share of the memory that is left alone.
-    pub margin: f64,
-    /// Bytes for the KV cache of each GPU, whatever the margin; 0: what is left.
+    /// The largest iteration.
+    pub largest: Profiled,
+    /// Bytes for adapters on each GPU: of all that stay on the GPU, or of its LoRA slots.
+    pub adapter_bytes: f64,
+    /// What is reserved.
+    pub reserve: Reserve,
+    /// Bytes for the KV cache of each GPU, whatever the reserve; 0: what is left.
     pub kv_bytes: f64,
 }
 
@@ -30,6 +41,10 @@ pub struct MemoryPlan {
     pub weight_bytes: f64,
     /// Activations.
     pub activation_bytes: f64,
+    /// CUDA graphs, where they are counted.
+    pub graph_bytes: f64,
+    /// Context, collectives, libraries, and what kernels keep of the weights in their own form, where they are counted.
+    pub other_bytes: f64,
     /// Adapters that stay, or LoRA slots.
     pub adapter_bytes: f64,
     /// What is left alone.
@@ -46,17 +61,25 @@ pub struct MemoryPlan {
 impl MemoryPlan {
     /// Plans a replica of `deployment`.
     pub fn of(deployment: &Deployment, ask: &Ask) -> Self {
-        let layers = f64::from(deployment.most_layers());
         let memory_bytes = deployment.gpu.memory_bytes;
         let weight_bytes = weight_bytes(deployment);
-        let activation_bytes = activation_bytes(deployment, ask);
-        let adapter_bytes = deployment.adapter_bytes_per_rank() * ask.adapter_ranks as f64;
-        let kv_token_bytes = deployment.kv_values_per_layer() * deployment.kv.bytes() * layers;
-        let left = memory_bytes - weight_bytes - activation_bytes - adapter_bytes;
+        let adapter_bytes = ask.adapter_bytes;
+        let kv_token_bytes = kv_token_bytes(deployment);
+        let (activation_bytes, graph_bytes, other_bytes, margin) = match ask.reserve {
+            Reserve::Margin(margin) => (activation_bytes(deployment, &ask.largest), 0.0, 0.0, margin),
+            Reserve::Vllm { utilization, version } => (
+                vllm::activation_bytes(deployment, &ask.largest, version),
+                vllm::graph_bytes(deployment, &ask.largest, version),
+                vllm::other_bytes(deployment, version) + kernel_bytes(deployment),
+                1.0 - utilization,
+            ),
+        };
+        let taken = weight_bytes + activation_bytes + graph_bytes + other_bytes + adapter_bytes;
+        let left = memory_bytes - taken;
         let (kv_bytes, margin_bytes, left) = if ask.kv_bytes > 0.0 {
             (ask.kv_bytes, (left - ask.kv_bytes).max(0.0), left)
         } else {
-            let margin_bytes = memory_bytes * ask.margin;
+            let margin_bytes = memory_bytes * margin;
             let left = left - margin_bytes;
             (left.max(0.0), margin_bytes, left)
         };
@@ -64,6 +87,8 @@ impl MemoryPlan {
             memory_bytes,
             weight_bytes,
             activation_bytes,
+            graph_bytes,
+            other_bytes,
             adapter_bytes,
             margin_bytes,
             kv_bytes,
@@ -83,32 +108,27 @@ impl MemoryPlan {
     }
 }
 
-/// Layers' matrices in their format, the rest at 16 bits. With several stages, the one that has most layers is taken to have
-/// either the embedding or the head beside them.
-fn weight_bytes(deployment: &Deployment) -> f64 {
+/// Bytes of a token in all layers of the stage that has most, while it is within every window.
+fn kv_token_bytes(deployment: &Deployment) -> f64 {
     let model = &deployment.model;
-    let tensor = f64::from(deployment.tensor_parallel.max(1));
     let share = f64::from(deployment.most_layers()) / f64::from(model.layers);
-    let tables = if model.tied_embeddings || deployment.pipeline_parallel > 1 { 1.0 } else { 2.0 };
-    let vocabulary = tables * model.vocabulary_parameters();
-    let all_tables = if model.tied_embeddings { 1.0 } else { 2.0 } * model.vocabulary_parameters();
-    let biases = model
-        .experts
-        .map_or(0.0, |e| f64::from(model.expert_layers()) * f64::from(e.count) * f64::from(e.biases));
-    let extras = f64::from(model.layers) * f64::from(model.layer_extras) + f64::from(model.extras) + biases;
-    let matrices = model.parameters() - all_tables - extras;
-    let layers = matrices * deployment.weights.bytes() * share / tensor;
-    layers + 2.0 * vocabulary / tensor + 2.0 * extras * share
+    let full = f64::from(model.full_layers() - model.shared_kv_layers) * deployment.kv_bytes_per_layer();
+    let windowed = model.window.map_or(0.0, |window| f64::from(window.layers - window.shared_kv_layers))
+        * deployment.window_kv_bytes_per_layer();
+    let indexed = model.attention.indexer().map_or(0.0, |i| f64::from(i.layers) * i.kv_bytes());
+    (full + windowed + indexed) * share
 }
 
 /// Activations of the largest iteration: the residual stream and what is widest beside it, and a row of 32-bit logits for
 /// each request.
-fn activation_bytes(deployment: &Deployment, ask: &Ask) -> f64 {
+fn activation_bytes(deployment: &Deployment, of: &Profiled) -> f64 {
     let model = &deployment.model;
     let tensor = f64::from(deployment.tensor_parallel.max(1));
     let hidden = f64::from(model.hidden);
     let inner = model.mlp_matrices();
-    let routed = model.experts.map_or(0.0, |e| f64::from(e.per_token + e.shared) * f64::from(e.hidden));
+    let routed = model.experts.map_or(0.0, |e| {
+        f64::from(e.per_token) * f64::from(e.hidden) + f64::from(e.shared) * f64::from(e.shared_hidden)
+    });
     let mlp = inner * f64::from(model.mlp_hidden).max(routed) / tensor;
     let attention = match model.attention {
         Attention::Grouped { heads, kv_heads, head_dim, .. } => {
@@ -119,8 +139,8 @@ fn activation_bytes(deployment: &Deployment, ask: &Ask) -> f64 {
         }
     } / tensor;
     let token = 2.0 * (3.0 * hidden + mlp.max(attention));
-    let logits = 4.0 * f64::from(model.vocabulary) * f64::from(ask.requests.min(ask.batch_tokens));
-    f64::from(ask.batch_tokens) * token + logits
+    let logits = 4.0 * f64::from(model.vocabulary) * f64::from(of.requests.min(of.batch_tokens));
+    f64::from(of.batch_tokens) * token + logits
 }
 
 #[cfg(test)]
@@ -131,7 +151,10 @@ mod tests {
     use crate::models::{MODEL_IDS, Model};
     use proptest::prelude::*;
 
-    const ASK: Ask = Ask { batch_tokens: 2048, requests: 256, adapter_ranks: 0, margin: 0.1, kv_bytes: 0.0 };
+    const LARGEST: Profiled =
+        Profiled { batch_tokens: 2048, requests: 256, longest: 4096, captured_tokens: 512 };
+    const ASK: Ask =
+        Ask { largest: LARGEST, adapter_bytes: 0.0, reserve: Reserve::Margin(0.1), kv_bytes: 0.0 };
 
     fn deployment(gpu: &str, model: &str, tensor_parallel: u32, pipeline_parallel: u32) -> Deployment {
         Deployment {
@@ -140,6 +163,7 @@ mod tests {
             tensor_parallel,
             pipeline_parallel,
             weights: WeightFormat::Bf16,
+            quantized_head: false,
             kv: KvFormat::Bf16,
         }
     }
@@ -150,8 +174,12 @@ mod tests {
             let deployment = deployment("mi355x", id, 1, 1);
             let plan = MemoryPlan::of(&deployment, &ASK);
             let all = 2.0 * deployment.model.parameters();
-            assert!((plan.weight_bytes / all - 1.0).abs() < 1e-12, "{id}: {} of {all}", plan.weight_bytes);
-            assert_eq!(plan.kv_token_bytes, 2.0 * deployment.model.kv_values_per_token(), "{id}");
+            // The vocabulary is filled up.
+            let more = plan.weight_bytes / all - 1.0;
+            assert!((0.0..0.004).contains(&more), "{id}: {} of {all}", plan.weight_bytes);
+            let model = &deployment.model;
+            let indexed = model.attention.indexer().map_or(0.0, |i| f64::from(i.layers) * i.kv_bytes());
+            assert_eq!(plan.kv_token_bytes, 2.0 * model.kv_values_per_token() + indexed, "{id}");
         }
     }
 
@@ -199,8 +227,8 @@ mod tests {
             is_share: bool,
         ) {
             let deployment = deployment(GPU_IDS[gpu], MODEL_IDS[model], tensor, 1);
-            let all = MemoryPlan::of(&deployment, &Ask { margin: 0.0, ..ASK });
-            let left = all.memory_bytes - all.weight_bytes - all.activation_bytes - all.adapter_bytes;
+            let all = MemoryPlan::of(&deployment, &Ask { reserve: Reserve::Margin(0.0), ..ASK });
+            let left = all.memory_bytes - (all.weight_bytes + all.activation_bytes + all.adapter_bytes);
             let typed = f64::from(tenths) / 10.0 * 1_073_741_824.0;
             let kv_bytes = if is_share { f64::max(left * share, 1.0) } else { typed };
             let plan = MemoryPlan::of(&deployment, &Ask { kv_bytes, ..ASK });

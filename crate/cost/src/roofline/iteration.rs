@@ -4,7 +4,7 @@ use super::Roofline;
 use super::corrections::{Efficiency, product_work};
 use crate::batch::{Batch, LoraBatch, OperatorClass, OperatorSum, OperatorTime, StageParts, Work};
 use crate::deployment::Deployment;
-use crate::models::Attention;
+use crate::models::{Attention, Model};
 use crate::nodes;
 
 /// Bytes of an activation.
@@ -85,21 +85,31 @@ pub(super) struct Shard {
     /// Operations of a query with a KV token, while prompts are read and while one token is decoded.
     prefill_flops: f64,
     decode_flops: f64,
+    /// Operations of a query with a KV token in the indexer of sparse attention, and how many tokens attention reads then.
+    index_flops: f64,
+    pub(super) most_read: f64,
 }
 
 impl Shard {
-    /// The part of the GPU that has most, of `tensor` GPUs.
-    pub(super) fn of(deployment: &Deployment) -> Self {
+    /// Those of the layers that see the whole context and of those with a window: the part of the GPU that has most.
+    pub(super) fn of(deployment: &Deployment) -> [Self; 2] {
+        let full = deployment.model.attention;
+        let windowed = deployment.model.window.map_or(full, |window| window.attention(&full));
+        [Self::of_attention(deployment, &full), Self::of_attention(deployment, &windowed)]
+    }
+
+    fn of_attention(deployment: &Deployment, attention: &Attention) -> Self {
         let (model, tensor) = (&deployment.model, deployment.tensor_parallel);
-        let kv_values = deployment.kv_values_per_layer();
+        let kv_values = deployment.kv_values(attention);
         let h = f64::from(model.hidden);
         let of_heads = |heads: u32| f64::from(heads.div_ceil(tensor.max(1)));
-        match model.attention {
-            Attention::Grouped { heads, kv_heads, head_dim, .. } => {
+        match *attention {
+            Attention::Grouped { heads, kv_heads, head_dim, gated } => {
                 let (dim, queries, keys) = (f64::from(head_dim), of_heads(heads), of_heads(kv_heads));
                 let flops = 4.0 * queries * dim;
+                let projected = if gated { 2.0 * queries } else { queries } + 2.0 * keys;
                 Self {
-                    before: [(h, (queries + 2.0 * keys) * dim), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)],
+                    before: [(h, projected * dim), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)],
                     names: ["qkv_projection", "", "", ""],
                     after: (queries * dim, h),
                     rotated: (queries + keys) * dim,
@@ -107,14 +117,21 @@ impl Shard {
                     kv_values,
                     prefill_flops: flops,
                     decode_flops: flops,
+                    index_flops: 0.0,
+                    most_read: f64::INFINITY,
                 }
             }
             // Keys and values of all heads come from one vector, which every GPU keeps. Decoding works on it as it is.
-            Attention::Latent { heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim } => {
+            Attention::Latent { heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim, indexer } => {
                 let [q, c, r, k, v] = [query_rank, kv_rank, rope_dim, nope_dim, value_dim].map(f64::from);
                 let n = of_heads(heads);
+                let (down, up) = if query_rank > 0 {
+                    ((h, q), (q, n * (k + r)))
+                } else {
+                    ((0.0, 0.0), (h, n * (k + r)))
+                };
                 Self {
-                    before: [(h, q), (q, n * (k + r)), (h, c + r), (c, n * (k + v))],
+                    before: [down, up, (h, c + r), (c, n * (k + v))],
                     names: ["query_down", "query_up", "kv_down", "kv_up"],
                     after: (n * v, h),
                     rotated: (n + 1.0) * r,
@@ -122,10 +139,22 @@ impl Shard {
                     kv_values,
                     prefill_flops: 2.0 * n * (k + r + v),
                     decode_flops: 2.0 * n * (2.0 * c + r),
+                    index_flops: indexer.map_or(0.0, |i| 2.0 * f64::from(i.heads) * f64::from(i.head_dim)),
+                    most_read: indexer.map_or(f64::INFINITY, |i| f64::from(i.top_tokens)),
                 }
             }
         }
     }
+}
+
+/// Layers of one kind of attention.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span<'a> {
+    /// Their share of all layers.
+    pub(super) share: f64,
+    /// How many tokens a query looks back at most.
+    pub(super) window: f64,
+    pub(super) shard: &'a Shard,
 }
 
 /// KV tokens that prompts and decoding requests read in a layer.
@@ -136,6 +165,11 @@ struct Reads {
     /// KV tokens that are read for prompts.
     prefill_tokens: f64,
     decode_tokens: f64,
+}
+
+/// Which share of the model's layers these are.
+fn of_layers(model: &Model, layers: u32) -> f64 {
+    f64::from(layers) / f64::from(model.layers)
 }
 
 impl Roofline {
@@ -189,7 +223,7 @@ impl Roofline {
         name: &'static str,
     ) {
         if inputs * outputs > 0.0 {
-            let work = product_work(tokens, (inputs, outputs), self.deployment.weights.bytes());
+            let work = product_work(tokens, (inputs, outputs), self.deployment.matrix_bytes());
             self.add(costs, OperatorClass::Linear, calls, &self.corrections.linear, work, name);
         }
     }
@@ -290,60 +324,111 @@ impl Roofline {
     }
 
     fn attention(&self, costs: &mut CostAccumulator, batch: &Batch<'_>, layers: Calls, tokens: f64) {
-        let (c, shard) = (&self.corrections, &self.shard);
+        let c = &self.corrections;
         let h = f64::from(self.deployment.model.hidden);
+        let model = &self.deployment.model;
+        let mixers = layers.map(|layers| layers * of_layers(model, model.layers - model.layers_without_mixer));
+        self.pointwise(costs, mixers, &c.norm, 2.0 * ACTIVATION * tokens * h, "input_norm");
+        for span in self.spans() {
+            self.attention_of(costs, batch, layers.map(|layers| layers * span.share), tokens, &span);
+        }
+        self.recurrence(costs, batch, layers, tokens);
+        costs.tokens = tokens;
+        self.all_reduce(costs, mixers, ACTIVATION * tokens * h);
+        self.pointwise(costs, mixers, &c.add, 3.0 * ACTIVATION * tokens * h, "residual_sum");
+    }
+
+    /// Projections and attention of the layers of one kind.
+    fn attention_of(
+        &self,
+        costs: &mut CostAccumulator,
+        batch: &Batch<'_>,
+        calls: Calls,
+        tokens: f64,
+        &Span { window, shard, .. }: &Span<'_>,
+    ) {
+        let c = &self.corrections;
         let kv_bytes = self.deployment.kv.bytes();
-        self.pointwise(costs, layers, &c.norm, 2.0 * ACTIVATION * tokens * h, "input_norm");
         for (matrix, name) in shard.before.into_iter().zip(shard.names) {
-            self.product(costs, layers, tokens, matrix, name);
+            self.product(costs, calls, tokens, matrix, name);
         }
         let rotated = 2.0 * ACTIVATION * tokens * shard.rotated;
         let written = tokens * shard.kv_values * (ACTIVATION + kv_bytes);
-        self.pointwise(costs, layers, &c.rotary, rotated + written, "rotary_and_kv_write");
-        for (share, window) in self.spans() {
-            if share == 0.0 {
-                continue;
+        self.pointwise(costs, calls, &c.rotary, rotated + written, "rotary_and_kv_write");
+        let reach = window.min(shard.most_read);
+        let reads = Self::reads(batch, c.prefill_square, c.prefill_bias, reach);
+        // The indexer of sparse attention looks at every token, at 8 bits a number.
+        let indexed = if shard.index_flops > 0.0 {
+            Self::reads(batch, c.prefill_square, c.prefill_bias, window)
+        } else {
+            Reads::default()
+        };
+        let index_bytes = self.deployment.model.attention.indexer().map_or(0.0, |indexer| indexer.kv_bytes());
+        if !batch.chunks.is_empty() {
+            let queries = 2.0 * ACTIVATION * f64::from(batch.prompt_tokens()) * shard.after.0;
+            let work = (
+                reads.prefill_pairs * shard.prefill_flops + indexed.prefill_pairs * shard.index_flops,
+                reads.prefill_tokens * shard.kv_values * kv_bytes
+                    + indexed.prefill_tokens * index_bytes
+                    + queries,
+            );
+            costs.tokens = batch.prompt_tokens().into();
+            self.add(costs, OperatorClass::PrefillAttention, calls, &c.prefill, work, "attention_prefill");
+        }
+        if batch.decodes > 0 {
+            let heads_us = c.decode_head_us * f64::from(batch.decodes) * shard.key_heads;
+            for (sum, calls) in costs.sums.iter_mut().zip(calls) {
+                sum.parts[OperatorClass::DecodeAttention as usize] += calls * heads_us;
             }
-            let calls = layers.map(|layers| layers * share);
-            let reads = Self::reads(batch, c.prefill_square, c.prefill_bias, window);
-            if !batch.chunks.is_empty() {
-                let queries = 2.0 * ACTIVATION * f64::from(batch.prompt_tokens()) * shard.after.0;
-                let work = (
-                    reads.prefill_pairs * shard.prefill_flops,
-                    reads.prefill_tokens * shard.kv_values * kv_bytes + queries,
-                );
-                costs.tokens = batch.prompt_tokens().into();
-                self.add(
-                    costs,
-                    OperatorClass::PrefillAttention,
-                    calls,
-                    &c.prefill,
-                    work,
-                    "attention_prefill",
-                );
-            }
-            if batch.decodes > 0 {
-                let heads_us = c.decode_head_us * f64::from(batch.decodes) * shard.key_heads;
-                for (sum, calls) in costs.sums.iter_mut().zip(calls) {
-                    sum.parts[OperatorClass::DecodeAttention as usize] += calls * heads_us;
-                }
-                let work = (
-                    reads.decode_tokens * shard.decode_flops,
-                    reads.decode_tokens * shard.kv_values * kv_bytes,
-                );
-                costs.tokens = batch.decodes.into();
-                self.add(costs, OperatorClass::DecodeAttention, calls, &c.decode, work, "attention_decode");
-                // Both parts are one kernel: the time of its heads has been added.
-                for (sum, calls) in costs.sums.iter_mut().zip(calls) {
-                    let kernel = sum.operators.as_mut().and_then(|operators| operators.last_mut());
-                    kernel.into_iter().for_each(|kernel| kernel.us += calls * heads_us);
-                }
+            let work = (
+                reads.decode_tokens * shard.decode_flops + indexed.decode_tokens * shard.index_flops,
+                reads.decode_tokens * shard.kv_values * kv_bytes + indexed.decode_tokens * index_bytes,
+            );
+            costs.tokens = batch.decodes.into();
+            self.add(costs, OperatorClass::DecodeAttention, calls, &c.decode, work, "attention_decode");
+            // Both parts are one kernel: the time of its heads has been added.
+            for (sum, calls) in costs.sums.iter_mut().zip(calls) {
+                let kernel = sum.operators.as_mut().and_then(|operators| operators.last_mut());
+                kernel.into_iter().for_each(|kernel| kernel.us += calls * heads_us);
             }
         }
         costs.tokens = tokens;
-        self.product(costs, layers, tokens, shard.after, "output_projection");
-        self.all_reduce(costs, layers, ACTIVATION * tokens * h);
-        self.pointwise(costs, layers, &c.add, 3.0 * ACTIVATION * tokens * h, "residual_sum");
+        self.product(costs, calls, tokens, shard.after, "output_projection");
+    }
+
+    /// Layers with a state of fixed size: projections, the convolution, and the state, which every decoding request and every
+    /// chunk of a prompt reads and writes once.
+    fn recurrence(&self, costs: &mut CostAccumulator, batch: &Batch<'_>, layers: Calls, tokens: f64) {
+        let Some(recurrent) = self.deployment.model.recurrent else { return };
+        let c = &self.corrections;
+        let model = &self.deployment.model;
+        let share = 1.0 / f64::from(self.deployment.tensor_parallel.max(1));
+        let calls = layers.map(|layers| layers * of_layers(model, recurrent.layers));
+        let h = f64::from(model.hidden);
+        costs.tokens = tokens;
+        self.product(costs, calls, tokens, (h, recurrent.projected() * share), "state_projection");
+        let passed = 3.0 * ACTIVATION * tokens * recurrent.channels() * share;
+        self.pointwise(costs, calls, &c.activation, passed, "convolution");
+        // A token's key and value change every number of the state, and its query reads it: two multiplications with an
+        // addition, and a third for the delta rule's or the decay's own.
+        let token_flops = 6.0 * recurrent.state_values() * share;
+        let state_bytes = 2.0 * self.deployment.state_bytes_per_layer();
+        let token_bytes = 2.0 * ACTIVATION * recurrent.channels() * share;
+        if !batch.chunks.is_empty() {
+            let prompt = f64::from(batch.prompt_tokens());
+            let bytes = prompt * token_bytes + batch.chunks.len() as f64 * state_bytes;
+            costs.tokens = prompt;
+            let work = (prompt * token_flops, bytes);
+            self.add(costs, OperatorClass::PrefillAttention, calls, &c.prefill, work, "state_prefill");
+        }
+        if batch.decodes > 0 {
+            let decodes = f64::from(batch.decodes);
+            costs.tokens = decodes;
+            let work = (decodes * token_flops, decodes * (token_bytes + state_bytes));
+            self.add(costs, OperatorClass::DecodeAttention, calls, &c.decode, work, "state_decode");
+        }
+        costs.tokens = tokens;
+        self.product(costs, calls, tokens, (recurrent.inner() * share, h), "output_projection");
     }
 
     fn mlp(&self, costs: &mut CostAccumulator, layers: Calls, tokens: f64) {
@@ -351,12 +436,13 @@ impl Roofline {
         let h = f64::from(model.hidden);
         let tensor = f64::from(self.deployment.tensor_parallel);
         let inner = if model.gated_mlp { 2.0 } else { 1.0 };
+        let layers = layers.map(|layers| layers * of_layers(model, model.mlp_layers()));
         self.pointwise(costs, layers, &c.norm, 2.0 * ACTIVATION * tokens * h, "mlp_norm");
-        let with_experts =
-            layers.map(|layers| layers * f64::from(model.expert_layers()) / f64::from(model.layers));
+        let share = f64::from(model.expert_layers()) / f64::from(model.mlp_layers().max(1));
+        let with_experts = layers.map(|layers| layers * share);
         // Rounding may leave less than nothing.
         let dense = [0, 1].map(|stage| (layers[stage] - with_experts[stage]).max(0.0));
-        if model.expert_layers() < model.layers {
+        if model.expert_layers() < model.mlp_layers() {
             let width = f64::from(model.mlp_hidden) / tensor;
             self.product(costs, dense, tokens, (h, inner * width), "mlp_up");
             let bytes = (inner + 1.0) * ACTIVATION * tokens * width;
@@ -367,14 +453,34 @@ impl Roofline {
             let width = f64::from(experts.hidden) / tensor;
             self.product(costs, with_experts, tokens, (h, f64::from(experts.count)), "router");
             // Every token goes through this many experts, but only the matrices of those that any token picks are read.
-            let rows = tokens * f64::from(experts.per_token + experts.shared);
-            let read = experts.touched(tokens) + f64::from(experts.shared);
-            for (inputs, outputs, name) in [(h, inner * width, "experts_up"), (width, h, "experts_down")] {
-                let bytes = read * inputs * outputs * self.deployment.weights.bytes()
-                    + ACTIVATION * rows * (inputs + outputs);
-                let work = (2.0 * rows * inputs * outputs, bytes);
+            let shared_width = f64::from(experts.shared) * f64::from(experts.shared_hidden) / tensor;
+            let routed_in = if experts.latent > 0 { f64::from(experts.latent) } else { h };
+            if experts.latent > 0 {
+                self.product(costs, with_experts, tokens, (h, routed_in), "experts_down_projection");
+                self.product(costs, with_experts, tokens, (routed_in, h), "experts_up_projection");
+            }
+            let routed = tokens * f64::from(experts.per_token);
+            let weight = self.deployment.matrix_bytes();
+            let matrices = |outputs: bool| {
+                let sized = |from: f64, to: f64| if outputs { (to, from) } else { (from, inner * to) };
+                let pairs = [
+                    (routed, experts.touched(tokens), sized(routed_in, width)),
+                    (tokens * f64::from(u32::from(experts.shared > 0)), 1.0, sized(h, shared_width)),
+                ];
+                pairs.iter().fold((0.0, 0.0), |(flops, bytes), &(rows, read, (inputs, outputs))| {
+                    let moved = if rows > 0.0 {
+                        read * inputs * outputs * weight + ACTIVATION * rows * (inputs + outputs)
+                    } else {
+                        0.0
+                    };
+                    (flops + 2.0 * rows * inputs * outputs, bytes + moved)
+                })
+            };
+            for (outputs, name) in [(false, "experts_up"), (true, "experts_down")] {
+                let work = matrices(outputs);
                 self.add(costs, OperatorClass::Linear, with_experts, &c.linear, work, name);
             }
+            let rows = routed + tokens * shared_width / width;
             let bytes = (inner + 1.0) * ACTIVATION * rows * width;
             self.pointwise(costs, with_experts, &c.activation, bytes, "experts_activation");
         }
@@ -473,30 +579,39 @@ impl Roofline {
         }
     }
 
-    /// Shares of the layers and how far they look back.
-    pub(super) fn spans(&self) -> [(f64, f64); 2] {
+    /// The kinds of attention that the model has.
+    pub(super) fn spans(&self) -> impl Iterator<Item = Span<'_>> {
         let model = &self.deployment.model;
-        model.attention.window().map_or([(1.0, f64::INFINITY), (0.0, 0.0)], |window| {
-            let share = f64::from(window.layers) / f64::from(model.layers);
-            [(1.0 - share, f64::INFINITY), (share, f64::from(window.tokens))]
+        let [full, windowed] = &self.shards;
+        let reach = model.window.map_or(0.0, |window| f64::from(window.tokens));
+        let spans = [
+            (model.full_layers(), f64::INFINITY, full),
+            (model.window_layers(), reach, windowed),
+        ];
+        spans.into_iter().filter(|(layers, ..)| *layers > 0).map(|(layers, window, shard)| Span {
+            share: of_layers(model, layers),
+            window,
+            shard,
         })
     }
 
     /// By how much the GPU's part of a decode iteration grows from one to the next, and for how many that holds.
     pub(super) fn growth(&self, batch: &Batch<'_>, is_last: bool) -> (f64, f64) {
-        let (c, shard) = (&self.corrections, &self.shard);
+        let c = &self.corrections;
         let decodes = f64::from(batch.decodes);
-        let token = self.us(
-            &Efficiency { fixed_us: 0.0, ..c.decode },
-            self.wide_flops_s,
-            shard.decode_flops,
-            shard.kv_values * self.deployment.kv.bytes(),
-        );
         let mut us = 0.0;
         let mut valid_iterations = f64::INFINITY;
-        for (share, window) in self.spans() {
-            let room = (decodes * window - batch.decode_kv_tokens) / decodes;
-            if share > 0.0 && room > 0.0 {
+        for Span { share, window, shard } in self.spans() {
+            let token = self.us(
+                &Efficiency { fixed_us: 0.0, ..c.decode },
+                self.wide_flops_s,
+                shard.decode_flops,
+                shard.kv_values * self.deployment.kv.bytes(),
+            );
+            // What the indexer reads keeps growing where attention no longer does.
+            valid_iterations = if shard.index_flops > 0.0 { 1.0 } else { valid_iterations };
+            let room = (decodes * window.min(shard.most_read) - batch.decode_kv_tokens) / decodes;
+            if room > 0.0 {
                 us += share * decodes * token;
                 // A window that is full part of the way through an iteration ends the line there.
                 valid_iterations = valid_iterations.min(room.floor() + 1.0);

@@ -33,6 +33,7 @@ pub fn points() -> Vec<MeasuredPoint> {
             tensor_parallel: number(row[2]) as u32,
             pipeline_parallel: 1,
             weights: WeightFormat::Bf16,
+            quantized_head: false,
             kv: KvFormat::Bf16,
         },
         batch: number(row[3]) as u32,

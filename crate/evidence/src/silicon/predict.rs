@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use servescope_cost::kernels::{CAPTURED_TOKENS, Kernels, Layout, NumberFormat, Overheads};
-use servescope_cost::memory_plan::{Ask, MemoryPlan};
+use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
+use servescope_cost::memory_plan::{Ask, MemoryPlan, Reserve};
 use servescope_cost::{
     BatchCost, Corrections, Deployment, Gpu, HostTime, KvFormat, Model, Roofline, WeightFormat,
 };
@@ -181,9 +182,9 @@ fn weights(format: NumberFormat) -> WeightFormat {
     match format {
         NumberFormat::Bf16 => WeightFormat::Bf16,
         NumberFormat::Fp8 | NumberFormat::Fp8Block => WeightFormat::Fp8,
-        NumberFormat::Nvfp4 | NumberFormat::Mxfp4 | NumberFormat::Mxfp4Fp8 | NumberFormat::Int4 => {
-            WeightFormat::Int4
-        }
+        NumberFormat::Nvfp4 => WeightFormat::Nvfp4,
+        NumberFormat::Mxfp4 | NumberFormat::Mxfp4Fp8 => WeightFormat::Mxfp4,
+        NumberFormat::Int4 => WeightFormat::Int4,
     }
 }
 
@@ -241,6 +242,7 @@ pub(super) fn server(row: &SiliconRow, constants: &Constants) -> Result<RowServe
         tensor_parallel: row.tensor_parallel,
         pipeline_parallel: row.pipeline_parallel.min(model.layers),
         weights: weights(formats[2]),
+        quantized_head: false,
         kv,
     };
     if model.attention.heads() % row.tensor_parallel != 0 {
@@ -299,11 +301,15 @@ fn kv_tokens(
     batch_tokens: u32,
     requests: u32,
 ) -> Result<u32, NotAnswered> {
-    let ask = Ask { batch_tokens, requests, adapter_ranks: 0, margin: margin(row), kv_bytes: 0.0 };
     let own = &server.deployment;
+    let captured_tokens = captured_tokens(row);
+    let largest = Profiled { batch_tokens, requests, longest: own.model.context, captured_tokens };
+    let utilization = 1.0 - margin(row);
+    let reserve = Reserve::Vllm { utilization, version: VllmVersion::V0_17 };
+    let ask = Ask { largest, adapter_bytes: 0.0, reserve, kv_bytes: 0.0 };
     let gpus = own.tensor_parallel * server.attention_data_parallel;
     let plan = MemoryPlan::of(&Deployment { tensor_parallel: gpus, ..*own }, &ask);
-    let token_bytes = own.kv_values_per_layer() * own.kv.bytes() * f64::from(own.most_layers());
+    let token_bytes = own.kv_bytes_per_layer() * f64::from(own.most_layers());
     if plan.fits() { Ok((plan.kv_bytes / token_bytes) as u32) } else { Err(NotAnswered::Memory) }
 }
 

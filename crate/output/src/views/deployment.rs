@@ -12,8 +12,11 @@ use servescope_settings::scenario::{CostSource, Scenario};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "MemoryPart"))]
 pub struct MemoryPart {
-    /// `weights`, `activations`, `adapters`, `kv` or `margin`.
-    #[cfg_attr(feature = "types", ts(type = "'weights' | 'activations' | 'adapters' | 'kv' | 'margin'"))]
+    /// `weights`, `activations`, `graphs`, `other`, `adapters`, `kv` or `margin`.
+    #[cfg_attr(
+        feature = "types",
+        ts(type = "'weights' | 'activations' | 'graphs' | 'other' | 'adapters' | 'kv' | 'margin'")
+    )]
     pub name: &'static str,
     /// Gigabytes (1e9).
     pub gb: f64,
@@ -91,6 +94,8 @@ fn of_pool(scenario: &Scenario) -> DeploymentView {
     let parts = [
         ("weights", plan.weight_bytes),
         ("activations", plan.activation_bytes),
+        ("graphs", plan.graph_bytes),
+        ("other", plan.other_bytes),
         ("adapters", plan.adapter_bytes),
         ("kv", plan.kv_bytes),
         ("margin", plan.margin_bytes),

@@ -47,13 +47,13 @@ impl CheckpointFormat {
     /// have no measured products of 4-bit weights but NVFP4's, and a model that is published in one format has that.
     pub fn of(weights: WeightFormat, model: &Model) -> &'static [Self] {
         match weights {
-            WeightFormat::Int4 if has_own_format(model) => &[Self::Int4],
+            WeightFormat::Int4 | WeightFormat::Mxfp4 if has_own_format(model) => &[Self::Int4],
             _ if has_own_format(model) => &[],
             WeightFormat::Bf16 => &[Self::Bf16],
             WeightFormat::Fp8 => &[Self::Fp8],
             WeightFormat::Int4 if model.experts.is_some() => &[Self::Int4, Self::Nvfp4],
-            WeightFormat::Int4 => &[Self::Nvfp4],
-            WeightFormat::Int8 => &[],
+            WeightFormat::Int4 | WeightFormat::Nvfp4 => &[Self::Nvfp4],
+            WeightFormat::Int8 | WeightFormat::Mxfp4 => &[],
         }
     }
 }

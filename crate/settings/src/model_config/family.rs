@@ -10,6 +10,8 @@ pub(super) enum Windows {
     All,
     /// All but every n-th.
     Every(f64),
+    /// Those whose attention knows positions, in chunks: every fourth does not.
+    WithPositions,
 }
 
 /// What models of one class have in common.
@@ -21,6 +23,16 @@ pub(super) struct ModelFamily {
     pub(super) tied: bool,
     /// Layers with a window.
     pub(super) windows: Windows,
+    /// Whether attention has a gate where the file does not say.
+    pub(super) gated_attention: bool,
+    /// Whether every layer has a state beside attention.
+    pub(super) parallel_state: bool,
+    /// Whether every layer with experts has one that all tokens go through, as wide as the others.
+    pub(super) one_shared: bool,
+    /// Bytes of a number of a layer's state where the file does not say: 2 is the model's own format.
+    pub(super) state_bytes: f64,
+    /// Rows of the embedding where the file does not say; 0: it has to.
+    pub(super) vocabulary: f64,
 }
 
 /// Classes with a gated MLP and a head beside the embedding.
@@ -48,6 +60,26 @@ const GATED: &[&str] = &[
     "stablelm",
     "minimax_m2",
     "dots1",
+    "minimax_m3",
+    "minimax_m3_vl",
+    "mimo",
+    "mimo_v2_flash",
+    "deepseek",
+    "deepseek_v2",
+    "deepseek_v3",
+    "deepseek_v32",
+    "kimi_k2",
+    "kimi_k25",
+    "glm_moe_dsa",
+    "glm4_moe_lite",
+    "mistral3",
+    "mistral4",
+    "ministral3",
+    "step3p5",
+    "step3p7",
+    "nemotron-nas",
+    "granitemoehybrid",
+    "bamba",
 ];
 
 /// The same whose windows are off unless the file says otherwise.
@@ -64,11 +96,24 @@ const GATED_QWEN: &[&str] = &[
     "qwen3_vl_text",
     "qwen3_vl_moe",
     "qwen3_vl_moe_text",
+    "qwen3_5",
+    "qwen3_5_text",
+    "qwen3_5_moe",
+    "qwen3_5_moe_text",
 ];
 
 impl ModelFamily {
     /// As Llama has it.
-    pub(super) const LLAMA: Self = Self { gated: true, tied: false, windows: Windows::All };
+    pub(super) const LLAMA: Self = Self {
+        gated: true,
+        tied: false,
+        windows: Windows::All,
+        gated_attention: false,
+        parallel_state: false,
+        one_shared: false,
+        state_bytes: 2.0,
+        vocabulary: 0.0,
+    };
 
     /// The class of that `model_type`.
     pub(super) fn named(model_type: &str) -> Option<Self> {
@@ -77,11 +122,21 @@ impl ModelFamily {
         Some(match model_type {
             name if GATED.contains(&name) => Self::LLAMA,
             name if GATED_QWEN.contains(&name) => Self { windows: Windows::Off, ..Self::LLAMA },
+            "qwen3_next" => Self { windows: Windows::Off, gated_attention: true, ..Self::LLAMA },
+            "llama4" | "llama4_text" => {
+                Self { windows: Windows::WithPositions, one_shared: true, ..Self::LLAMA }
+            }
+            "nemotron_h" => Self { state_bytes: 4.0, ..two_matrices },
+            "kimi_linear" | "kimi_k3" => Self { state_bytes: 4.0, ..Self::LLAMA },
+            "falcon_h1" => Self { parallel_state: true, ..Self::LLAMA },
+            "gemma4" | "gemma4_text" => Self { windows: Windows::Every(6.0), ..tied },
             "gpt_oss" => Self { windows: Windows::Every(2.0), ..Self::LLAMA },
             "gemma" | "cohere" | "smollm3" | "ernie4_5" | "ernie4_5_moe" => tied,
             "olmo3" | "exaone4" => Self { windows: Windows::Every(4.0), ..Self::LLAMA },
             "gemma2" => Self { windows: Windows::Every(2.0), ..tied },
-            "gemma3" | "gemma3_text" => Self { windows: Windows::Every(6.0), ..tied },
+            "gemma3" | "gemma3_text" => {
+                Self { windows: Windows::Every(6.0), vocabulary: 262_208.0, ..tied }
+            }
             "cohere2" => Self { windows: Windows::Every(4.0), ..tied },
             "phi" | "gpt_neox" | "gptj" | "nemotron" => two_matrices,
             "gpt2" | "gpt_bigcode" | "bloom" | "opt" | "falcon" | "starcoder2" => {

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
-use servescope_cost::deployment::WeightFormat;
 
 use crate::diagnostic::{Diagnostic, shown};
 use crate::parameters::Id;
@@ -57,28 +56,34 @@ const ENDS_WITHOUT_BEARING: &[&str] = &[
     "_softcapping",
 ];
 
-/// Fields of models whose layers are no attention and MLP of one size, or whose attention keeps another cache: with the code
-/// of the rejection.
+/// Fields of models whose layers cannot be described: with the code of the rejection. One that is 0, false, null or empty says
+/// that there are none.
 const REFUSED: &[(&str, &str)] = &[
-    ("kv_lora_rank", "config_latent"),
-    ("index_topk", "config_other_layers"),
-    ("block_configs", "config_other_layers"),
+    ("compress_ratios", "config_other_layers"),
     ("ssm_cfg", "config_other_layers"),
     ("state_size", "config_other_layers"),
-    ("mamba_d_state", "config_other_layers"),
-    ("attn_type_list", "config_other_layers"),
-    ("linear_num_key_heads", "config_other_layers"),
-    ("interleave_moe_layer_step", "config_other_layers"),
-    ("layers_block_type", "config_other_layers"),
-    ("hybrid_override_pattern", "config_other_layers"),
+    ("mamba_dt_rank", "config_other_layers"),
     ("ffn_config", "config_other_layers"),
     ("attn_config", "config_other_layers"),
     ("altup_num_inputs", "config_other_layers"),
+    ("zero_expert_num", "config_other_layers"),
     ("encoder_layers", "config_encoder"),
 ];
 /// Models with an encoder alone.
 const ENCODERS: &[&str] =
     &["bert", "roberta", "distilbert", "xlm-roberta", "deberta-v2", "electra", "modernbert", "vit", "clip"];
+
+/// Whether a value says that there is none of something.
+fn is_none(json: &Json) -> bool {
+    match json {
+        Json::Null => true,
+        Json::Bool(on) => !on,
+        Json::Number(number) => number.as_f64() == Some(0.0),
+        Json::String(text) => text.is_empty(),
+        Json::Array(list) => list.is_empty(),
+        Json::Object(object) => object.is_empty(),
+    }
+}
 
 /// The fields of one model.
 pub(super) struct Fields<'a> {
@@ -141,7 +146,7 @@ impl<'a> Fields<'a> {
     /// Why no parameters can describe the model.
     pub(super) fn refuse(&self) -> Result<(), Diagnostic> {
         let model_type = self.model_type();
-        let has = |name: &str| self.inner.get(name).is_some_and(|json| !json.is_null());
+        let has = |name: &str| self.inner.get(name).is_some_and(|json| !is_none(json));
         let is_set = |fields: &Map<String, Json>| fields.get("is_encoder_decoder") == Some(&Json::Bool(true));
         if is_set(self.inner) || is_set(self.outer) || ENCODERS.contains(&&*model_type) {
             let field = if ENCODERS.contains(&&*model_type) { "model_type" } else { "is_encoder_decoder" };
@@ -155,13 +160,10 @@ impl<'a> Fields<'a> {
 
     fn refusal(&self, code: &'static str, field: &str) -> Diagnostic {
         let why = match code {
-            "config_latent" => {
-                "multi-head latent attention, which model.* does not describe; fleet.model has deepseek-v3 and kimi-k2"
-            }
             "config_encoder" => {
                 "a model with an encoder; only models that generate token by token are simulated"
             }
-            _ => "layers that are no attention and MLP of one size, which model.* does not describe",
+            _ => "layers of a kind whose cost is not known here",
         };
         self.error(code, field, why)
     }
@@ -216,76 +218,67 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// How many layers a list of kinds gives this kind; the others must be of full attention.
-    pub(super) fn layers_of(&mut self, name: &'static str, kind: &str, layers: f64) -> Option<f64> {
-        let json = self.get(name)?;
-        let Json::Array(kinds) = json else {
+    /// A number above 0 of the first of these fields that has one, whatever its bounds; 0, false and null are none.
+    pub(super) fn amount(&mut self, names: &[&'static str]) -> Option<f64> {
+        let values: Vec<_> = names.iter().filter_map(|name| self.get(name)).collect();
+        values.into_iter().find_map(|json| json.as_f64().filter(|number| *number > 0.0))
+    }
+
+    /// The same within the bounds of a parameter; of a list, its first entry above 0.
+    pub(super) fn bounded(&mut self, names: &[&'static str], id: Id) -> Option<f64> {
+        let values: Vec<_> = names.iter().map(|name| (*name, self.get(name))).collect();
+        let (name, json) =
+            values.into_iter().find_map(|(name, json)| Some((name, json.filter(|json| !is_none(json))?)))?;
+        let first = |json: &Json| match json {
+            Json::Array(list) => list.iter().filter_map(Json::as_f64).find(|number| *number > 0.0),
+            other => other.as_f64(),
+        };
+        let Some(x) = first(json) else {
             let value = shown(&json.to_string());
-            let error = self.error("config_not_a_list", name, &format!("a list expected, got {value}"));
+            let error = self.error("config_not_a_number", name, &format!("a number expected, got {value}"));
             self.errors.push(error.text("value", &value));
             return None;
         };
-        if kinds.len() as f64 != layers {
-            let why = format!("{} kinds of layers for {layers} layers", kinds.len());
-            let error = self.error("config_kinds", name, &why);
-            self.errors.push(error.number("value", kinds.len() as f64).number("layers", layers));
-        }
-        let known = [kind, "full_attention"];
-        if let Some(other) =
-            kinds.iter().find(|json| !json.as_str().is_some_and(|text| known.contains(&text)))
-        {
-            let value = shown(&other.to_string());
-            let error = self.refusal("config_other_layers", name);
-            self.errors.push(error.text("value", &value));
-        }
-        Some(kinds.iter().filter(|json| json.as_str() == Some(kind)).count() as f64)
+        self.in_bounds(name, x, id);
+        Some(x)
     }
 
-    /// How many layers of a mixture have a plain MLP.
-    pub(super) fn dense_layers(&mut self, layers: f64) -> f64 {
-        let first = self.number(&["first_k_dense_replace"], Id::ModelDenseLayers).unwrap_or(0.0);
-        let step = self.number(&["decoder_sparse_step"], Id::ModelDenseLayers).unwrap_or(1.0).max(1.0);
-        let frequency = self.number(&["moe_layer_freq"], Id::ModelDenseLayers).unwrap_or(1.0).max(1.0);
-        let listed: Vec<f64> = match self.get("mlp_only_layers") {
-            Some(Json::Array(list)) => list.iter().filter_map(Json::as_f64).collect(),
-            _ => Vec::new(),
-        };
-        let is_dense = |layer: u32| {
-            let layer = f64::from(layer);
-            layer < first
-                || (layer + 1.0) % step != 0.0
-                || layer % frequency != 0.0
-                || listed.contains(&layer)
-        };
-        (0..layers.clamp(0.0, 1e4) as u32).filter(|&layer| is_dense(layer)).count() as f64
+    pub(super) fn text(&mut self, name: &'static str) -> Option<&'a str> {
+        self.get(name).and_then(Json::as_str)
     }
 
-    /// The format of the weights where the file contains it; the name of one that is not known.
-    pub(super) fn weights(&mut self) -> Option<Result<WeightFormat, String>> {
+    /// A list that is not empty.
+    pub(super) fn list(&mut self, name: &'static str) -> Option<&'a [Json]> {
+        self.get(name).and_then(Json::as_array).map(Vec::as_slice).filter(|list| !list.is_empty())
+    }
+
+    pub(super) fn object(&mut self, name: &'static str) -> Option<&'a Map<String, Json>> {
+        self.get(name).and_then(Json::as_object)
+    }
+
+    /// A list of layers by their places from 0 on.
+    pub(super) fn places(&mut self, name: &'static str) -> Vec<usize> {
+        let list = self.list(name).unwrap_or_default();
+        list.iter().filter_map(Json::as_u64).map(|place| place as usize).collect()
+    }
+
+    /// Reports a value that says that layers are of a kind that cannot be described.
+    pub(super) fn refuse_value(&mut self, name: &'static str) {
+        let error = self.refusal("config_other_layers", name);
+        self.errors.push(error);
+    }
+
+    /// Reports a list that does not have an entry for each layer.
+    pub(super) fn wrong_length(&mut self, name: &'static str, found: usize, layers: usize) {
+        let why = format!("{found} kinds of layers for {layers} layers");
+        let error = self.error("config_kinds", name, &why);
+        self.errors.push(error.number("value", found as f64).number("layers", layers as f64));
+    }
+
+    /// What the file says of the format of its weights, or the file beside it; and whether it names a type of numbers.
+    pub(super) fn quantization(&mut self) -> (Option<&'a Json>, bool) {
         let has_type = self.get("torch_dtype").or_else(|| self.get("dtype")).is_some();
-        let Some(json) = self.get("quantization_config") else {
-            return has_type.then_some(Ok(WeightFormat::Bf16));
-        };
-        let text = |key: &str| json[key].as_str().unwrap_or_default().to_ascii_lowercase();
-        let method = text("quant_method");
-        let group = json["config_groups"].as_object().and_then(|groups| groups.values().next());
-        let bits = match group {
-            Some(group) => group["weights"]["num_bits"].as_u64(),
-            None => json["bits"].as_u64().or_else(|| json["w_bit"].as_u64()),
-        };
-        let is_float = group.is_some_and(|group| group["weights"]["type"] == "float");
-        let format = match (&*method, bits) {
-            ("fp8" | "fbgemm_fp8", _) => Some(WeightFormat::Fp8),
-            ("mxfp4", _) | ("gptq" | "awq" | "compressed-tensors", Some(4)) => Some(WeightFormat::Int4),
-            ("compressed-tensors", Some(8)) if is_float => Some(WeightFormat::Fp8),
-            ("gptq" | "awq" | "compressed-tensors", Some(8)) => Some(WeightFormat::Int8),
-            ("bitsandbytes", _) if json["load_in_4bit"] == true => Some(WeightFormat::Int4),
-            ("bitsandbytes", _) if json["load_in_8bit"] == true => Some(WeightFormat::Int8),
-            ("modelopt", _) if text("quant_algo") == "fp8" => Some(WeightFormat::Fp8),
-            ("modelopt", _) if text("quant_algo") == "nvfp4" => Some(WeightFormat::Int4),
-            _ => None,
-        };
-        Some(format.ok_or(method))
+        (self.get("quantization_config").or_else(|| self.get("quantization")), has_type)
     }
 
     /// A warning of weights in a format that is not known.

@@ -1,7 +1,7 @@
 //! Fields of real and of made-up files, what is rejected, and that every text is read or rejected.
 
 use proptest::prelude::*;
-use servescope_cost::models::{Attention, Experts, Model, SlidingWindow};
+use servescope_cost::models::{Attention, Experts, Model, WindowKind};
 use servescope_testkit::cases;
 
 use super::*;
@@ -9,7 +9,7 @@ use crate::scenario::AdapterRanks;
 
 const LLAMA: &str = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096,
     "intermediate_size": 14336, "max_position_embeddings": 131072, "num_attention_heads": 32, "num_hidden_layers": 32,
-    "num_key_value_heads": 8, "rope_theta": 500000.0, "tie_word_embeddings": false, "torch_dtype": "bfloat16", "vocab_size": 128256}"#;
+    "num_key_value_heads": 8, "rope_theta": 500000.0, "tie_word_embeddings": false, "torch_dtype": "bfloat16", "vocab_size": 128000}"#;
 
 const QWEN3_MOE: &str = r#"{"model_type": "qwen3_moe", "decoder_sparse_step": 1, "head_dim": 128, "hidden_size": 2048,
     "intermediate_size": 6144, "max_window_layers": 48, "mlp_only_layers": [], "moe_intermediate_size": 768,
@@ -36,14 +36,14 @@ fn scenario(text: &str) -> (Scenario, Vec<&'static str>) {
     (scenario, notes.into_iter().map(|note| note.code).collect())
 }
 
-fn grouped(heads: u32, kv_heads: u32, head_dim: u32, window: Option<SlidingWindow>) -> Attention {
-    Attention::Grouped { heads, kv_heads, head_dim, window }
+fn grouped(heads: u32, kv_heads: u32, head_dim: u32) -> Attention {
+    Attention::Grouped { heads, kv_heads, head_dim, gated: false }
 }
 
 #[test]
 fn mixtures_windows_and_older_names_are_read() {
     let (own, notes) = scenario(QWEN3_MOE);
-    assert_eq!(notes, ["config_assumed", "config_cost"]);
+    assert_eq!(notes, ["config_known", "config_cost"]);
     let known = Model::named("qwen3-30b-a3b").unwrap();
     let model = own.deployment().model;
     assert_eq!((model.layers, model.hidden, model.attention), (known.layers, known.hidden, known.attention));
@@ -53,13 +53,15 @@ fn mixtures_windows_and_older_names_are_read() {
     let (own, notes) = scenario(GEMMA3);
     assert_eq!(notes, ["config_assumed", "config_assumed", "config_ignored", "config_cost"]);
     let model = own.deployment().model;
-    assert_eq!(model.attention, grouped(32, 16, 128, Some(SlidingWindow { tokens: 1024, layers: 52 })));
+    assert_eq!(model.attention, grouped(32, 16, 128));
+    let window = model.window.unwrap();
+    assert_eq!((window.kind, window.tokens, window.layers), (WindowKind::Sliding, 1024, 52));
     assert!(model.tied_embeddings && model.gated_mlp);
 
     let (own, notes) = scenario(GPT2);
     assert_eq!(notes, ["config_assumed", "config_assumed", "config_assumed", "config_cost"]);
     let model = own.deployment().model;
-    assert_eq!((model.attention, model.mlp_hidden), (grouped(12, 12, 64, None), 3072));
+    assert_eq!((model.attention, model.mlp_hidden), (grouped(12, 12, 64), 3072));
     assert!(!model.gated_mlp && (model.parameters() / 124e6 - 1.0).abs() < 0.01, "{}", model.parameters());
 }
 
@@ -75,7 +77,7 @@ fn layers_without_experts_are_counted() {
     let every = QWEN3_MOE.replace(r#""decoder_sparse_step": 1"#, r#""decoder_sparse_step": 2"#);
     assert_eq!(dense(scenario(&every).0.deployment().model.experts), 24);
     let shared = with(r#""shared_expert_intermediate_size": 3072"#);
-    assert_eq!(shared.unwrap().shared, 4);
+    assert_eq!(shared.map(|experts| (experts.shared, experts.shared_hidden)), Some((1, 3072)));
 }
 
 #[test]
@@ -118,11 +120,13 @@ fn what_is_wrong_is_told_with_field_bound_and_value() {
     );
     let (code, _) = refusal("\"hidden_size\": 4096", "\"hidden_size\": 4099");
     assert_eq!(code, "config_not_a_number");
-    let (code, message) = refusal("\"rope_theta\": 500000.0", "\"kv_lora_rank\": 512");
+    let (code, message) = refusal("\"rope_theta\": 500000.0", "\"compress_ratios\": [0, 4]");
     assert!(
-        code == "config_latent" && message.starts_with("c.json: kv_lora_rank: multi-head latent"),
+        code == "config_other_layers" && message.starts_with("c.json: compress_ratios: layers of a kind"),
         "{message}"
     );
+    let (code, message) = refusal("\"rope_theta\": 500000.0", "\"kv_lora_rank\": 512");
+    assert_eq!((code, &*message), ("config_missing", "c.json: qk_rope_head_dim is missing"));
     let (code, _) = refusal("\"rope_theta\": 500000.0", "\"layer_types\": [\"mamba\"]");
     assert_eq!(code, "config_kinds");
     assert_eq!(refusal("\"model_type\": \"llama\"", "\"model_type\": \"bert\"").0, "config_encoder");

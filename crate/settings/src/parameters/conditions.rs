@@ -34,6 +34,12 @@ pub(super) const FORMATS: &[Condition] = &[when_in(Id::CostKind, &["roofline", "
 pub(super) const OWN_MODEL: Condition =
     all(&[when_in(Id::FleetModel, &["own"]), when_in(Id::CostKind, &["roofline", "kernels"])]);
 pub(super) const OWN_EXPERTS: Condition = above(Id::ModelExperts, 0.0);
+/// Its kinds of layers.
+pub(super) const OWN_GROUPED: Condition = when_in(Id::ModelAttention, &["grouped"]);
+pub(super) const OWN_LATENT: Condition = when_in(Id::ModelAttention, &["latent"]);
+pub(super) const OWN_WINDOW: Condition = all(&[OWN_GROUPED, above(Id::ModelWindow, 0.0)]);
+pub(super) const OWN_STATE: Condition = above(Id::ModelStateLayers, 0.0);
+pub(super) const OWN_INDEX: Condition = all(&[OWN_LATENT, above(Id::ModelIndexHeads, 0.0)]);
 pub(super) const ROOFLINE: &[Condition] = &[when_in(Id::CostKind, &["roofline"])];
 /// Schedulers whose requests take block after block as they grow, in more than one way.
 pub(super) const PAGED: &[&str] = &["vllm", "sarathi"];

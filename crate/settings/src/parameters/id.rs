@@ -37,14 +37,18 @@ ids! {
     RetryCap RetryJitter PredictKind PredictBias PredictNoise PredictHalfLife PredictCold LoadKv LoadWait
     LoadStep LoadNear LoadHysteresis LoadAverage LoadDwell LoadPolicy GatewayOrder
 
-    FleetGpu FleetModel TensorParallel PipelineParallel PeerAccess FleetNetwork Weights KvFormat KvPool
-    MemoryPlan MemoryMargin KvCacheGib Replicas Pools PoolSchedule StartUp Router ChunkTokens BlockSize
+    FleetGpu FleetModel TensorParallel PipelineParallel PeerAccess FleetNetwork Weights Unquantized QuantizedHead KvFormat KvPool
+    MemoryPlan VllmVersion MemoryMargin KvCacheGib Replicas Pools PoolSchedule StartUp Router ChunkTokens BlockSize
     Allocation Watermark Preemption SwapRate SwapSpace KvBytesPerToken PrefixCache MaxTotalTokens
     AdapterMemory MaxLoras MaxLoraRank MaxCpuLoras HostRate DiskRate
 
     ModelLayers ModelHidden ModelHeads ModelKvHeads ModelHeadDim ModelWindow ModelWindowLayers ModelMlp
     ModelGated ModelVocabulary ModelContext ModelTied ModelExperts ModelExpertsPerToken ModelExpertSize
-    ModelSharedExperts ModelDenseLayers
+    ModelSharedExperts ModelSharedSize ModelDenseLayers ModelExpertLatent ModelAttention ModelQueryRank
+    ModelKvRank ModelRopeDim ModelNopeDim ModelValueDim ModelIndexHeads ModelIndexDim ModelIndexTop ModelIndexLayers
+    ModelGate ModelWindowKind ModelWindowKvHeads ModelWindowHeadDim ModelSharedKv ModelWindowSharedKv
+    ModelStateLayers ModelStateKind ModelStateHeads ModelStateHeadDim ModelStateKeyHeads ModelStateKeyDim
+    ModelConvolution ModelStateBytes ModelMlpOnly ModelMixerOnly ModelExtra
 
     Popularity AdapterZipf AdapterSigma AdapterDecay AdapterShares Ranks Users UserPopularity UserSigma
     UserDecay UserAlpha UserShares UserZipf ClientKind ClientCvs ClientInputScales ClientOutputScales

@@ -6,7 +6,7 @@ use servescope_cost::{
     BatchCost, Corrections, Deployed, Disturbed, HostTime, Roofline, TimeError,
     deployment::{Deployment, KvFormat, WeightFormat},
     gpus::{GPUS, Gpu},
-    memory_plan::{Ask, MemoryPlan, vidur},
+    memory_plan::{Ask, MemoryPlan, Reserve, vidur},
     models::{MODELS, Model, OWN},
 };
 use servescope_engine::AdapterMemory;
@@ -52,7 +52,8 @@ impl Scenario {
         let is_timed = self.cost_kind() == CostKind::Profile;
         Deployment {
             gpu: Gpu::named(self.choice(Id::FleetGpu)).unwrap_or(&GPUS[0]),
-            model: self.model(),
+            model: Model { unquantized: self.number(Id::Unquantized), ..self.model() },
+            quantized_head: self.flag(Id::QuantizedHead),
             tensor_parallel: self.whole(Id::TensorParallel),
             pipeline_parallel: self.whole(Id::PipelineParallel),
             weights: if is_timed { WeightFormat::Bf16 } else { self.chosen(choices::WEIGHTS) },
@@ -61,7 +62,7 @@ impl Scenario {
     }
 
     /// The model: where a loaded profile is asked for times, one of its dimensions.
-    fn model(&self) -> Model {
+    pub(super) fn model(&self) -> Model {
         let chosen = if self.has_own_model() {
             self.own_model()
         } else {
@@ -136,14 +137,33 @@ impl Scenario {
     /// What lies in a GPU's memory, with the adapters or LoRA slots that are set apart from the start.
     pub fn memory_plan(&self, ranks: AdapterRanks) -> MemoryPlan {
         let kv_gib = if self.is_active(Id::KvCacheGib) { self.number(Id::KvCacheGib) } else { 0.0 };
+        let margin = self.number(Id::MemoryMargin);
+        let reserve = if self.is_vllm_v1() {
+            Reserve::Vllm { utilization: 1.0 - margin, version: self.vllm_version() }
+        } else {
+            Reserve::Margin(margin)
+        };
         let ask = Ask {
-            batch_tokens: self.whole(self.scheduler().iteration_tokens),
-            requests: self.whole(Id::MaxRunning),
-            adapter_ranks: self.reserved_ranks(ranks),
-            margin: self.number(Id::MemoryMargin),
+            largest: self.largest_iteration(),
+            adapter_bytes: self.reserved_bytes(ranks),
+            reserve,
             kv_bytes: kv_gib * GIB,
         };
         MemoryPlan::of(&self.deployment(), &ask)
+    }
+
+    /// Bytes of each GPU that are set apart for adapters.
+    fn reserved_bytes(&self, ranks: AdapterRanks) -> f64 {
+        let deployment = self.deployment();
+        match self.chosen(choices::ADAPTER_MEMORY) {
+            _ if ranks.count == 0 => 0.0,
+            AdapterMemory::Slots => {
+                f64::from(self.whole(Id::MaxLoras)) * deployment.lora_slot_bytes(self.slot_rank(ranks))
+            }
+            AdapterMemory::Unified | AdapterMemory::Resident => {
+                deployment.adapter_bytes_per_rank() * self.reserved_ranks(ranks) as f64
+            }
+        }
     }
 
     /// KV tokens of a replica: what the plan leaves, or the pool as given, less what is set apart for adapters.
@@ -157,7 +177,7 @@ impl Scenario {
                 choices::MemoryPlan::Vidur => self.vidur_pool_tokens()?,
                 choices::MemoryPlan::Whole => {
                     let plan = self.memory_plan(ranks);
-                    return if plan.fits() { Ok(plan.kv_tokens()) } else { Err(self.why_not(&plan)) };
+                    return self.tokens_of(&plan).ok_or_else(|| self.why_not(&plan));
                 }
             }
         } else {
@@ -168,6 +188,17 @@ impl Scenario {
             Some(left) if left > 0 => Ok(left),
             _ => Err(adapters_over_pool(reserved, pool)),
         }
+    }
+
+    /// KV tokens of a plan; `None` where it does not fit. One of vLLM's blocks is never used
+    /// (vllm/v1/core/block_pool.py, `null_block`).
+    fn tokens_of(&self, plan: &MemoryPlan) -> Option<u32> {
+        if !self.is_vllm_v1() {
+            return plan.fits().then(|| plan.kv_tokens());
+        }
+        let block = self.whole(Id::BlockSize);
+        let usable = (plan.kv_tokens() / block).saturating_sub(1) * block;
+        Some(usable).filter(|&usable| plan.fits() && usable > 0)
     }
 
     /// Why a plan does not fit: its adapters, the KV cache asked for, or the model.

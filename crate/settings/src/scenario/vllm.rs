@@ -1,7 +1,10 @@
 //! The scenario's vLLM v1: the settings of its scheduler under vLLM's names, and the defaults that `vllm serve` derives from
 //! the GPU (vllm/engine/arg_utils.py, `get_batch_defaults`; vllm/config/scheduler.py).
 
+use servescope_cost::deployment::Deployment;
 use servescope_cost::gpus::{GPUS, Gpu};
+use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
+use servescope_cost::models::Attention;
 use servescope_engine::{Equals, LongPrefill, PoolConfig, SchedulerKind, VllmRules};
 
 use super::{CostKind, Scenario};
@@ -35,6 +38,64 @@ impl Scenario {
                 serve_defaults(Gpu::named(self.choice(Id::FleetGpu)).unwrap_or(&GPUS[0]))
             }
         }
+    }
+
+    /// The version of vLLM whose accounting of memory is followed.
+    pub(super) fn vllm_version(&self) -> VllmVersion {
+        match self.chosen(choices::VllmVersion::ID) {
+            choices::VllmVersion::V0_33 => VllmVersion::V0_33,
+            choices::VllmVersion::V0_20 => VllmVersion::V0_20,
+            choices::VllmVersion::V0_17 => VllmVersion::V0_17,
+            choices::VllmVersion::V0_11 => VllmVersion::V0_11,
+            choices::VllmVersion::V0_9 => VllmVersion::V0_9,
+            choices::VllmVersion::V0_8 => VllmVersion::V0_8,
+        }
+    }
+
+    /// The share of the memory that is left alone where none is given.
+    pub(super) fn usual_margin(&self) -> Value {
+        if !self.is_vllm_v1() || self.chosen(choices::MemoryPlan::ID) == choices::MemoryPlan::Vidur {
+            return Id::MemoryMargin.row().default_value();
+        }
+        Value::Number((100.0 * (1.0 - self.vllm_version().utilization())).round() / 100.0)
+    }
+
+    /// Tokens of a KV block where none is given: under vLLM v1 the smallest that the kernels of latent attention take, FlashMLA's
+    /// or FlashInfer's 64 on GPUs since Hopper (vllm/platforms/interface.py, `update_block_size_for_backend`).
+    pub(super) fn usual_block_size(&self) -> Value {
+        let usual = Id::BlockSize.row().default_value();
+        if !self.is_vllm_v1() || self.cost_kind() == CostKind::Linear {
+            return usual;
+        }
+        let Deployment { gpu, model, .. } = self.deployment();
+        let is_latent = matches!(model.attention, Attention::Latent { .. });
+        if is_latent && gpu.is_hopper_or_blackwell() {
+            return Value::Number(64.0);
+        }
+        usual
+    }
+
+    /// The largest iteration, by which vLLM plans its memory.
+    pub(super) fn largest_iteration(&self) -> Profiled {
+        let tokens = self.whole(self.scheduler().iteration_tokens);
+        let requests = self.whole(Id::MaxRunning);
+        Profiled {
+            batch_tokens: tokens,
+            requests,
+            longest: self.whole(Id::MaxRequestTokens),
+            captured_tokens: self.captured_tokens(),
+        }
+    }
+
+    /// The largest iteration of which a CUDA graph is captured: vLLM's rule where the cost does not say
+    /// (vllm/config/vllm.py, `_set_cudagraph_sizes`).
+    fn captured_tokens(&self) -> u32 {
+        if self.is_active(Id::CapturedTokens) {
+            return self.whole(Id::CapturedTokens);
+        }
+        let most = if self.deployment().gpu.is_blackwell() { 1024 } else { 512 };
+        let tokens = self.whole(self.scheduler().iteration_tokens);
+        self.whole(Id::MaxRunning).saturating_mul(2).min(most).min(tokens)
     }
 
     /// The bound on prompt and output where none is given. vLLM's `max_model_len` is the model's longest context; where the cost

@@ -50,6 +50,8 @@ foreign_choices! {
         Fp8 = "fp8",
         Int8 = "int8",
         Int4 = "int4",
+        Mxfp4 = "mxfp4",
+        Nvfp4 = "nvfp4",
     }
 
     KvFormat (KV_FORMAT = KvFormat) {

@@ -39,21 +39,30 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::Weights, row("fleet.weights", "wt", "fleet", choice(choices::WEIGHTS))
         .when(FORMATS)
         .doc("Weights", "Format of the layers' matrices. Products run at FP8 where weights are FP8 and the GPU has it, else at 16 bits.")),
+    (Id::Unquantized, row("fleet.unquantized_share", "unq", "fleet", number(0.0, 1.0, 0.0)).linear(0.0, 1.0, 0.01)
+        .when(&[when_in(Id::CostKind, &["roofline", "kernels"]), when_not_in(Id::Weights, &["bf16"])])
+        .doc("Share at 16 bits", "Which share of the layers' matrices stays at 16 bits though the weights are in a smaller format (modules_to_not_convert, ignore, exclude_modules); its default is that of the model's own checkpoint. Embedding, norms and routers always stay.")),
+    (Id::QuantizedHead, row("fleet.quantized_head", "qhd", "fleet", Kind::Flag(false))
+        .when(&[when_in(Id::CostKind, &["roofline", "kernels"]), when_not_in(Id::Weights, &["bf16"])])
+        .doc("Quantized head", "Whether the output head has the format of the layers' matrices; most checkpoints keep it at 16 bits.")),
     (Id::KvFormat, row("fleet.kv_format", "kvf", "fleet", choice(choices::KV_FORMAT))
         .when(FORMATS)
         .doc("KV format", "Format of cached keys and values.")),
     (Id::KvPool, row("fleet.kv_pool", "kvp", "fleet", choice(choices::KvPool::ID))
         .when(HARDWARE)
-        .doc("KV memory", "GPU memory minus weights, activations and margin; or the memory pool that you set.")),
+        .doc("KV memory", "What weights, activations and what else the server takes leave of the GPU's memory; or the memory pool that you set.")),
     (Id::MemoryPlan, row("fleet.memory_plan", "mpl", "fleet", choice(choices::MemoryPlan::ID))
         .when(&[when_in(Id::KvPool, &["planned"])])
-        .doc("Memory plan", "All allocations, or as Vidur plans: the layers' matrices only, and whole requests of the longest length.")),
+        .doc("Memory plan", "As the engine accounts: vLLM v1 as it does when it starts (weights, activations of its profiling run, CUDA graphs, LoRA slots), other engines with a margin for what is not counted; or as Vidur plans: the layers' matrices only, and whole requests of the longest length.")),
+    (Id::VllmVersion, row("fleet.vllm_version", "vve", "fleet", choice(choices::VllmVersion::ID))
+        .when(&[when_in(Id::SchedulerKind, &["vllm_v1"]), when_in(Id::KvPool, &["planned"]), when_in(Id::MemoryPlan, &["whole"])])
+        .doc("vLLM version", "Whose accounting of memory is followed. From 0.20 on vLLM takes .92 of the memory in place of .90 and counts its CUDA graphs; through 0.16 it sets apart 9.8 copies of the logits of all requests for sampling, later 3.5. The scheduler is that of 0.33 throughout.")),
     (Id::MemoryMargin, row("fleet.memory_margin", "mmg", "fleet", number(0.0, 0.9, 0.1)).linear(0.0, 0.5, 0.01)
         .when(&[
             when_in(Id::KvPool, &["planned"]),
             any(&[when_not_in(Id::MemoryPlan, &["whole"]), when_in(Id::KvCacheGib, &["0"])]),
         ])
-        .doc("Memory margin", "Share of each GPU's memory that is not used.")),
+        .doc("Memory margin", "Share of each GPU's memory that is not used; for vLLM v1 it is 1 - gpu_memory_utilization, whose default is .92 (.90 before version 0.20).")),
     (Id::KvCacheGib, row("fleet.kv_cache_gib", "kvg", "fleet", number(0.0, 100_000.0, 0.0)).unit("GiB").linear(0.0, 128.0, 0.5)
         .when(&[when_in(Id::MemoryPlan, &["whole"])])
         .doc("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the number of tokens follows from the model's bytes per token, and the memory margin is not used. Amounts such as 5g (5,000,000,000 bytes), 512m or 5GiB can be typed, too. 0 = planned.")),
