@@ -20,7 +20,7 @@ const QWEN3_MOE: &str = r#"{"model_type": "qwen3_moe", "decoder_sparse_step": 1,
 const GEMMA3: &str = r#"{"model_type": "gemma3", "vision_config": {"hidden_size": 1152}, "torch_dtype": "bfloat16",
     "text_config": {"model_type": "gemma3_text", "head_dim": 128, "hidden_size": 5376, "intermediate_size": 21504,
     "num_attention_heads": 32, "num_hidden_layers": 62, "num_key_value_heads": 16, "sliding_window": 1024,
-    "vocab_size": 262208, "mystery": 7}}"#;
+    "vocab_size": 262400, "mystery": 7}}"#;
 
 const GPT2: &str = r#"{"model_type": "gpt2", "n_embd": 768, "n_head": 12, "n_layer": 12, "n_ctx": 1024, "vocab_size": 50257}"#;
 
@@ -106,7 +106,7 @@ fn what_is_wrong_is_told_with_field_bound_and_value() {
         let error = ModelConfig::read("c.json", &LLAMA.replace(from, to)).unwrap_err().remove(0);
         (error.code, error.message)
     };
-    let (code, message) = refusal("\"vocab_size\": 128256", "\"vocabulary\": 1");
+    let (code, message) = refusal("\"vocab_size\": 128000", "\"vocabulary\": 1");
     assert_eq!((code, &*message), ("config_missing", "c.json: vocab_size or padded_vocab_size is missing"));
     let (code, message) = refusal("\"num_hidden_layers\": 32", "\"num_hidden_layers\": 5000");
     assert_eq!(
