@@ -1,10 +1,12 @@
 //! What a fleet is made of: pools of replicas behind one router.
 
 pub(crate) mod adapters;
+pub(crate) mod kv_groups;
 
 use std::sync::Arc;
 
 use adapters::{AdapterConfig, AdapterMemory, TOKENS_PER_RANK};
+use kv_groups::KvGroups;
 use servescope_cost::BatchCost;
 
 use crate::custom_scheduler::CustomScheduler;
@@ -219,6 +221,9 @@ pub struct PoolConfig {
     pub blocks: u32,
     /// Tokens in a block; at least 1.
     pub block_size: u32,
+    /// The groups of the model's layers in the KV cache (vLLM v1). Every other scheduler keeps all tokens of all layers, and its
+    /// blocks are of all layers.
+    pub kv_groups: KvGroups,
     /// The watermark: blocks that an admission leaves free.
     pub watermark_blocks: u32,
     /// Most requests that hold memory at once.
@@ -323,6 +328,7 @@ impl Default for PoolConfig {
             scheduler: SchedulerKind::Vllm,
             blocks: 7_424,
             block_size: 16,
+            kv_groups: KvGroups::FULL,
             watermark_blocks: 74,
             max_requests: 128,
             max_slots: 29,

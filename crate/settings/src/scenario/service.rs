@@ -2,7 +2,7 @@
 
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::Slo;
-use servescope_engine::{AdapterConfig, FleetConfig, PoolConfig, Preemption};
+use servescope_engine::{AdapterConfig, FleetConfig, KvGroups, PoolConfig, Preemption};
 
 use super::Scenario;
 use super::adapters::AdapterRanks;
@@ -71,6 +71,7 @@ impl Scenario {
             scheduler: self.chosen(choices::SCHEDULER),
             blocks,
             block_size,
+            kv_groups: KvGroups::FULL,
             watermark_blocks: self.active(Id::Watermark).map_or(0, |share| {
                 // vLLM v1 counts its null block, too (vllm/v1/core/kv_cache_manager.py).
                 (share * (f64::from(blocks) + f64::from(u8::from(self.is_vllm_v1())))) as u32
