@@ -263,12 +263,14 @@ pub struct PoolConfig {
 }
 
 impl PoolConfig {
-    /// KV memory of a replica, tokens.
+    /// KV memory of a replica, tokens within every window.
     pub(crate) fn kv_tokens(&self) -> u32 {
-        self.blocks.saturating_mul(self.block_size)
+        let tokens =
+            u64::from(self.blocks) * u64::from(self.block_size) / u64::from(self.kv_groups.count().max(1));
+        tokens.min(u32::MAX.into()) as u32
     }
 
-    /// Blocks that `tokens` take.
+    /// Blocks of one group that `tokens` take.
     #[inline]
     pub fn blocks_for(&self, tokens: u32) -> u32 {
         tokens.div_ceil(self.block_size)

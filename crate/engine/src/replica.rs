@@ -369,7 +369,7 @@ impl Replica {
         // Behind a head that stays: the next look may be many iterations away, and is not waited for.
         let head_stays = self.stop.is_some_and(|stop| stop != BlockReason::LoraSlots);
         context.record.had_choice |= self.num_waiting > 1 && head_stays;
-        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests[id].prompt));
+        self.waiting_prompt_blocks += u64::from(self.kv.blocks_for_whole(0, context.requests[id].prompt));
         let adapter = context.adapter(id).0;
         self.adapters.waits(adapter);
         let effect = self.happened(context, BatchEvent::Arrived(id));

@@ -77,9 +77,9 @@ impl KvGroups {
         self.0.into_iter().flat_map(|(kind, count)| std::iter::repeat_n(kind, count as usize))
     }
 
-    /// Whether all layers keep every token, in one group.
-    pub fn is_full(self) -> bool {
-        self == Self::FULL
+    /// How many groups.
+    pub fn count(self) -> u32 {
+        self.0.iter().map(|kind| kind.1).fold(0, u32::saturating_add)
     }
 
     /// Most blocks that a request of so many tokens holds at once where at most `under_way` of them are not processed.

@@ -10,7 +10,7 @@ mod held;
 use servescope_workload::{RequestId, Trace};
 
 use super::batch_scheduler::SchedulerFacts;
-use crate::config::kv_groups::{KvGroup, KvGroups};
+use crate::config::kv_groups::KvGroup;
 use crate::config::{PoolConfig, Preemption};
 use crate::record::request_timings::PrefixLookups;
 use blocks::BlockCache;
@@ -47,8 +47,7 @@ impl KvCache {
             Preemption::Swap { host_blocks, .. } => host_blocks,
             _ => 0,
         };
-        let groups = if facts.groups_layers { config.kv_groups } else { KvGroups::FULL };
-        let groups: Vec<KvGroup> = groups.iter().collect();
+        let groups: Vec<KvGroup> = config.kv_groups.iter().collect();
         let under_way = config.max_batch_tokens.saturating_mul(stages + facts.batches_ahead);
         let (size, longest) = (config.block_size, config.max_request_tokens);
         let keeps_blocks = config.prefix_cache && facts.caches_prefixes;
@@ -250,6 +249,7 @@ impl KvCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::kv_groups::KvGroups;
     use crate::config::{SchedulerKind, VllmRules};
 
     fn cache(config: &PoolConfig) -> KvCache {
@@ -295,7 +295,5 @@ mod tests {
         assert_eq!((cache.used(), held.count()), (501 + 9, 501 + 9));
         cache.free_blocks(id, &mut held, false);
         assert_eq!((cache.used(), held.count()), (0, 0));
-        let vllm = PoolConfig { scheduler: SchedulerKind::Vllm, ..config };
-        assert_eq!(self::cache(&vllm).blocks_to_admit(0, 8_010), 501, "it keeps every token of every layer");
     }
 }
