@@ -69,6 +69,9 @@ const SCHEDULES: [&str; 19] = [
     "ties",
 ];
 
+/// Runs of vLLM with groups of layers: memory that runs short, and a prefix cache.
+const WINDOWS: [&str; 2] = ["window_prefix", "window_pressure"];
+
 fn main() {
     let from = PathBuf::from(std::env::args_os().nth(1).expect("a folder with all reference vectors"));
     let to = Path::new(env!("CARGO_MANIFEST_DIR")).join("reference");
@@ -87,6 +90,11 @@ fn main() {
         servescope_tests::files(&from.join("vllm"), |name| name.strip_suffix(".json").is_some_and(is_chosen))
     {
         write(&to.join("vllm").join(servescope_tests::plain_name(&path)), &servescope_tests::text(&path));
+    }
+    for name in WINDOWS {
+        let (folder, name) = (from.join("vllm-next"), format!("{name}.json"));
+        let path = servescope_tests::file(&folder, &name).expect("a run with groups of layers");
+        write(&to.join("vllm-next").join(name), &servescope_tests::text(&path));
     }
 }
 

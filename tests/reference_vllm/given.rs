@@ -7,13 +7,14 @@ use serde_json::Value;
 use servescope_cost::{AdapterCost, Batch, BatchCost, LinearCost, StageTime};
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::{
-    AdapterConfig, AdapterMemory, Equals, Fleet, LongPrefill, PoolConfig, SchedulerKind, VllmRules,
+    AdapterConfig, AdapterMemory, Equals, Fleet, KvGroup, KvGroups, LongPrefill, PoolConfig, SchedulerKind,
+    VllmRules,
 };
 use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 /// Settings that a file may have; another one would be passed over unseen.
-const SETTINGS: [&str; 17] = [
+const SETTINGS: [&str; 18] = [
     "block_size",
     "usable_blocks",
     "max_num_seqs",
@@ -31,6 +32,7 @@ const SETTINGS: [&str; 17] = [
     "max_num_active_seqs",
     "max_loras",
     "pipeline_parallel_size",
+    "windows",
 ];
 
 /// More than a run lasts: no wait brings a request before one of a better class.
@@ -156,6 +158,7 @@ fn config(given: &Value) -> PoolConfig {
         adapters,
         blocks,
         block_size: whole(given, "block_size"),
+        kv_groups: kv_groups(&given["windows"]),
         watermark_blocks,
         max_requests: whole(given, "max_num_seqs"),
         max_batch_tokens: whole(given, "max_num_batched_tokens"),
@@ -179,6 +182,24 @@ fn config(given: &Value) -> PoolConfig {
         },
         ..PoolConfig::default()
     }
+}
+
+/// A group of layers for each window; 0: full attention.
+fn kv_groups(windows: &Value) -> KvGroups {
+    let Some(windows) = windows.as_array() else { return KvGroups::FULL };
+    let mut kinds: Vec<(KvGroup, u32)> = Vec::new();
+    for window in windows {
+        let group = match window.as_u64() {
+            Some(0) => KvGroup::Full,
+            Some(tokens) => KvGroup::SlidingWindow(tokens as u32),
+            None => panic!("a window of {window}"),
+        };
+        match kinds.last_mut() {
+            Some((kind, count)) if *kind == group => *count += 1,
+            _ => kinds.push((group, 1)),
+        }
+    }
+    KvGroups::new(&kinds).expect("few kinds of groups")
 }
 
 /// The requests, and the class of each user: every priority is a user of its own.

@@ -1,11 +1,12 @@
 //! Runs of vLLM's own v1 scheduler, iteration by iteration: which requests, how many tokens, who is preempted, what was
 //! cached, every time within a microsecond.
 //!
-//! The folder is `vllm` in the one that `SERVESCOPE_REFERENCE` names, otherwise in `tests/reference/`; each `*.json.gz` below
-//! it, or unpacked file, is a run. Of runs with clients that go away the batches are compared, and the requests that stay.
+//! The folders are `vllm` and `vllm-next` in the one that `SERVESCOPE_REFERENCE` names, otherwise in `tests/reference/`; each
+//! `*.json.gz` below them, or unpacked file, is a run. Of runs with clients that go away the batches are compared, and the requests that stay.
 
 mod batches;
 mod given;
+mod next;
 mod results;
 mod traces;
 
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use given::Given;
 
-/// Every run below the folder.
+/// Every run below the folder `vllm`.
 fn runs() -> Vec<PathBuf> {
     let root = servescope_tests::reference().join("vllm");
     servescope_tests::files(&root, |name| Path::new(name).extension().is_some_and(|end| end == "json"))
@@ -32,8 +33,9 @@ fn check(given: &Given, name: &str) -> Result<usize, String> {
 #[test]
 fn every_batch_and_every_request() {
     let (mut checked, mut wrong) = (0, Vec::new());
-    for path in runs() {
-        let file = servescope_tests::json(&path);
+    let of_one_engine = |path: &PathBuf| next::of_one_engine(&servescope_tests::json(path));
+    let of_vllm = runs().into_iter().map(|path| (servescope_tests::json(&path), path));
+    for (file, path) in of_vllm.chain(next::runs().into_iter().map(|path| (of_one_engine(&path), path))) {
         let name = servescope_tests::plain_name(&path);
         match check(&Given::read(&file), &name) {
             Ok(cases) => {

@@ -10,6 +10,7 @@ pub mod deployment;
 mod disturbed;
 pub mod gpus;
 pub mod kernels;
+pub mod kv_groups;
 pub mod linear;
 pub mod memory_plan;
 mod model_shape;

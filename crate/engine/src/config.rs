@@ -1,10 +1,12 @@
 //! What a fleet is made of: pools of replicas behind one router.
 
 pub(crate) mod adapters;
+pub(crate) mod kv_groups;
 
 use std::sync::Arc;
 
 use adapters::{AdapterConfig, AdapterMemory, TOKENS_PER_RANK};
+use kv_groups::KvGroups;
 use servescope_cost::BatchCost;
 
 use crate::custom_scheduler::CustomScheduler;
@@ -219,6 +221,9 @@ pub struct PoolConfig {
     pub blocks: u32,
     /// Tokens in a block; at least 1.
     pub block_size: u32,
+    /// The groups of the model's layers in the KV cache (vLLM v1). Every other scheduler keeps all tokens of all layers, and its
+    /// blocks are of all layers.
+    pub kv_groups: KvGroups,
     /// The watermark: blocks that an admission leaves free.
     pub watermark_blocks: u32,
     /// Most requests that hold memory at once.
@@ -258,12 +263,14 @@ pub struct PoolConfig {
 }
 
 impl PoolConfig {
-    /// KV memory of a replica, tokens.
+    /// KV memory of a replica, tokens within every window.
     pub(crate) fn kv_tokens(&self) -> u32 {
-        self.blocks.saturating_mul(self.block_size)
+        let tokens =
+            u64::from(self.blocks) * u64::from(self.block_size) / u64::from(self.kv_groups.count().max(1));
+        tokens.min(u32::MAX.into()) as u32
     }
 
-    /// Blocks that `tokens` take.
+    /// Blocks of one group that `tokens` take.
     #[inline]
     pub fn blocks_for(&self, tokens: u32) -> u32 {
         tokens.div_ceil(self.block_size)
@@ -323,6 +330,7 @@ impl Default for PoolConfig {
             scheduler: SchedulerKind::Vllm,
             blocks: 7_424,
             block_size: 16,
+            kv_groups: KvGroups::FULL,
             watermark_blocks: 74,
             max_requests: 128,
             max_slots: 29,

@@ -164,7 +164,7 @@ impl Replica {
             ended: Vec::new(),
             decode_batch: DecodeBatch::new(config.block_size, cost.reads_lora()),
             running_list: RunningList::default(),
-            kv: KvCache::new(config, facts.caches_prefixes),
+            kv: KvCache::new(config, &facts, stages),
             adapters,
             passes_over: false,
             num_running: 0,
@@ -369,7 +369,7 @@ impl Replica {
         // Behind a head that stays: the next look may be many iterations away, and is not waited for.
         let head_stays = self.stop.is_some_and(|stop| stop != BlockReason::LoraSlots);
         context.record.had_choice |= self.num_waiting > 1 && head_stays;
-        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests[id].prompt));
+        self.waiting_prompt_blocks += u64::from(self.kv.blocks_for_whole(0, context.requests[id].prompt));
         let adapter = context.adapter(id).0;
         self.adapters.waits(adapter);
         let effect = self.happened(context, BatchEvent::Arrived(id));

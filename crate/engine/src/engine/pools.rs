@@ -13,6 +13,7 @@ use super::Fleet;
 use super::events::Event;
 use super::pipeline::Pipeline;
 use super::rejection::rejection_by;
+use crate::config::kv_groups::KvGroups;
 use crate::config::{CountChange, Pool, PoolConfig, Preemption};
 use crate::record::replica_life::ReplicaLife;
 use crate::record::work_time::WorkTime;
@@ -48,7 +49,10 @@ impl PoolState {
         let Pool { name, config, cost, schedule, start_up_us, scheduler: _ } = pool;
         let replicas = config.replicas.clamp(1, u32::from(u16::MAX));
         let config = PoolConfig { replicas, block_size: config.block_size.max(1), ..config };
-        let config = if rules.facts(&config).counts_tokens {
+        let facts = rules.facts(&config);
+        let kv_groups = if facts.groups_layers { config.kv_groups } else { KvGroups::FULL };
+        let config = PoolConfig { kv_groups, ..config };
+        let config = if facts.counts_tokens {
             PoolConfig { blocks: config.kv_tokens(), block_size: 1, watermark_blocks: 0, ..config }
         } else {
             config
@@ -86,7 +90,7 @@ impl PoolState {
             name: self.name,
             scheduler: self.config.scheduler,
             kv_blocks: self.config.blocks,
-            kv_tokens: self.config.blocks.saturating_mul(self.config.block_size),
+            kv_tokens: self.config.kv_tokens(),
             awaits: self.facts.awaits,
             cost: self.cost,
         }
@@ -157,7 +161,7 @@ impl Fleet {
         replica.waiting = if pool.facts.keeps_queue {
             WaitingQueue::limited(&self.queueing, trace)
         } else {
-            let pool_tokens = f64::from(pool.config.blocks) * f64::from(pool.config.block_size);
+            let pool_tokens = f64::from(pool.config.kv_tokens());
             WaitingQueue::new(&self.queueing, FairnessRules::Engine, trace, pool_tokens)
                 .listing_by_adapter(trace, replica.adapters.has_short_slots(trace))
         };

@@ -190,6 +190,9 @@ pub(crate) struct SchedulerFacts {
     pub(crate) max_queued_tokens: Option<u32>,
     /// Blocks of the KV cache are kept for requests with the same prefix, where that is asked for.
     pub(crate) caches_prefixes: bool,
+    /// Layers of different attention form groups with blocks of their own, and those with a window keep its tokens only
+    /// ([`PoolConfig::kv_groups`]). Otherwise every token of every layer is kept.
+    pub(crate) groups_layers: bool,
     /// How requests get blocks.
     pub(crate) allocation: BlockAllocation,
     /// Its memory counts tokens, whatever the size of the blocks is, and it leaves none free.
@@ -236,6 +239,7 @@ impl SchedulerFacts {
             cuts_outputs_at: u32::MAX,
             max_queued_tokens: None,
             caches_prefixes: false,
+            groups_layers: false,
             allocation: if config.reserve { BlockAllocation::ForRequest } else { BlockAllocation::OnDemand },
             counts_tokens: false,
             tests_adapters: false,

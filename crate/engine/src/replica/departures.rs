@@ -19,12 +19,12 @@ impl Replica {
     pub(crate) fn leaves_queue(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
         self.adapters.waits_no_more(context.adapter(id).0);
         self.num_waiting -= 1;
-        self.waiting_prompt_blocks -= u64::from(context.config.blocks_for(context.requests[id].prompt));
+        self.waiting_prompt_blocks -= u64::from(self.kv.blocks_for_whole(0, context.requests[id].prompt));
     }
 
     /// A request that was admitted counts among those that wait again.
     pub(crate) fn waits_again(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
-        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests[id].prompt));
+        self.waiting_prompt_blocks += u64::from(self.kv.blocks_for_whole(0, context.requests[id].prompt));
         self.num_waiting += 1;
         self.adapters.waits(context.adapter(id).0);
     }

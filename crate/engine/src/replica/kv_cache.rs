@@ -1,15 +1,21 @@
 //! The KV cache manager of one replica: its blocks in GPU memory, those that the host keeps of preempted requests, and the
 //! prefixes that requests share. No other file changes these counters. (vLLM: vllm/v1/core/kv_cache_manager.py.)
+//!
+//! Where the model's layers form groups, a request has blocks of each group, and a group that looks back over a window only gives
+//! blocks back while the request runs (vllm/v1/core/single_type_kv_cache_manager.py).
 
 mod blocks;
+mod held;
 
 use servescope_workload::{RequestId, Trace};
 
+use super::batch_scheduler::SchedulerFacts;
+use crate::config::kv_groups::KvGroup;
 use crate::config::{PoolConfig, Preemption};
 use crate::record::request_timings::PrefixLookups;
 use blocks::BlockCache;
 
-pub(crate) use blocks::Held;
+pub(crate) use held::Held;
 
 /// A number of tokens or iterations modulo the block size.
 #[inline]
@@ -26,20 +32,37 @@ pub(crate) struct KvCache {
     adapters: u32,
     host_total: u32,
     host_used: u32,
+    block_size: u32,
+    groups: Vec<KvGroup>,
+    /// Of each group, the most blocks that a request holds at once.
+    most_blocks: Vec<u32>,
     /// The prefix cache, which vLLM v1 has.
     blocks: Option<BlockCache>,
 }
 
 impl KvCache {
-    /// An empty cache.
-    pub(crate) fn new(config: &PoolConfig, caches_prefixes: bool) -> Self {
+    /// An empty cache of a replica with so many pipeline stages.
+    pub(crate) fn new(config: &PoolConfig, facts: &SchedulerFacts, stages: u32) -> Self {
         let host_total = match config.preemption {
             Preemption::Swap { host_blocks, .. } => host_blocks,
             _ => 0,
         };
-        let keeps_blocks = config.prefix_cache && caches_prefixes;
-        let blocks = keeps_blocks.then(|| BlockCache::new(config.block_size));
-        Self { total: config.blocks, used: 0, adapters: 0, host_total, host_used: 0, blocks }
+        let groups: Vec<KvGroup> = config.kv_groups.iter().collect();
+        let under_way = config.max_batch_tokens.saturating_mul(stages + facts.batches_ahead);
+        let (size, longest) = (config.block_size, config.max_request_tokens);
+        let keeps_blocks = config.prefix_cache && facts.caches_prefixes;
+        let blocks = keeps_blocks.then(|| BlockCache::new(size, groups.clone()));
+        Self {
+            total: config.blocks,
+            used: 0,
+            adapters: 0,
+            host_total,
+            host_used: 0,
+            block_size: size,
+            most_blocks: groups.iter().map(|group| group.most_blocks(under_way, longest, size)).collect(),
+            groups,
+            blocks,
+        }
     }
 
     /// Blocks that requests use.
@@ -109,9 +132,34 @@ impl KvCache {
         self.blocks.as_ref().map(|cache| cache.asked)
     }
 
-    /// How many of the first `most` blocks of a request are cached, and how many of these no request uses.
+    /// Whether all layers keep every token, in one group.
+    pub(crate) fn keeps_all_tokens(&self) -> bool {
+        self.groups == [KvGroup::Full]
+    }
+
+    /// How many of the first `most` blocks of a request are cached in each group that needs them, and how many of those that it would
+    /// use no request holds.
     pub(crate) fn get_computed_blocks(&self, trace: &Trace, id: RequestId, most: u32) -> (u32, u32) {
         self.blocks.as_ref().map_or((0, 0), |cache| cache.known(trace, id, most))
+    }
+
+    /// Blocks that a waiting request takes whose first `cached` blocks are cached, to have `tokens`.
+    pub(crate) fn blocks_to_admit(&self, cached: u32, tokens: u32) -> u32 {
+        let of_group = |group: &KvGroup| group.table_blocks(tokens, self.block_size).saturating_sub(cached);
+        self.groups.iter().map(of_group).sum()
+    }
+
+    /// The same for all its tokens, of which a window keeps the last ones only (`full_sequence_must_fit`).
+    pub(crate) fn blocks_for_whole(&self, cached: u32, tokens: u32) -> u32 {
+        let of_group = |(group, &most): (&KvGroup, &u32)| {
+            group.table_blocks(tokens, self.block_size).min(most).saturating_sub(cached)
+        };
+        self.groups.iter().zip(&self.most_blocks).map(of_group).sum()
+    }
+
+    /// What a request holds before it is admitted: nothing.
+    pub(crate) fn no_blocks(&self) -> Held {
+        Held::of_groups(self.groups.len())
     }
 
     /// A request of `tokens` is admitted and uses its first `count` blocks, which are cached.
@@ -131,10 +179,41 @@ impl KvCache {
         cache.asked.cached_tokens += u64::from(count * cache.block_size());
     }
 
-    /// A request takes `count` more blocks, which are known to be free.
-    pub(crate) fn take_blocks(&mut self, count: u32, held: &mut Held) {
-        held.take(count);
+    /// Blocks that a request lacks to have `tokens`.
+    pub(crate) fn blocks_to_take(&self, tokens: u32, held: &Held) -> u32 {
+        let lacks = |(group, held): (&KvGroup, &held::GroupBlocks)| {
+            group.table_blocks(tokens, self.block_size).saturating_sub(held.table_len())
+        };
+        self.groups.iter().zip(held.groups()).map(lacks).sum()
+    }
+
+    /// A request takes the blocks that it lacks to have `tokens`, which are known to be free.
+    pub(crate) fn take_blocks(&mut self, tokens: u32, held: &mut Held) {
+        let mut count = 0;
+        for (group, held) in self.groups.iter().zip(held.groups_mut()) {
+            let lacks = group.table_blocks(tokens, self.block_size).saturating_sub(held.table_len());
+            held.plain += lacks;
+            count += lacks;
+        }
         self.take_unwritten(count);
+    }
+
+    /// Groups that look back over a window give back the blocks of a request that no later token looks at, `processed` of whose
+    /// tokens are computed (`remove_skipped_blocks`).
+    pub(crate) fn remove_skipped_blocks(&mut self, id: RequestId, processed: u32, held: &mut Held) {
+        if self.keeps_all_tokens() {
+            return;
+        }
+        for (place, (group, held)) in self.groups.iter().zip(held.groups_mut()).enumerate() {
+            let until = group.skipped_blocks(processed, self.block_size).min(held.table_len());
+            if until <= held.skipped {
+                continue;
+            }
+            self.used -= match &mut self.blocks {
+                Some(cache) => cache.skip(place, id, until, held),
+                None => held.skip_plain(until),
+            };
+        }
     }
 
     /// Requests take `count` more blocks, which are known to be free; whose they are is written down later.
@@ -170,12 +249,17 @@ impl KvCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::kv_groups::KvGroups;
+    use crate::config::{SchedulerKind, VllmRules};
+
+    fn cache(config: &PoolConfig) -> KvCache {
+        KvCache::new(config, &config.scheduler.rules().facts(config), 1)
+    }
 
     #[test]
     fn blocks_are_allocated_swapped_and_freed() {
         let preemption = Preemption::Swap { host_blocks: 3, us_per_block: 1.0 };
-        let config = PoolConfig { blocks: 10, preemption, ..PoolConfig::default() };
-        let mut cache = KvCache::new(&config, false);
+        let mut cache = cache(&PoolConfig { blocks: 10, preemption, ..PoolConfig::default() });
         cache.allocate(7);
         assert_eq!((cache.used(), cache.available(), cache.host_used()), (7, 3, 0));
         cache.free(4);
@@ -184,5 +268,32 @@ mod tests {
         cache.swap_in(3, 4);
         assert_eq!((cache.used(), cache.available(), cache.host_used()), (7, 3, 0));
         assert!(cache.prefix_lookups().is_none());
+    }
+
+    /// gpt-oss-20b with 20 GiB: 12 layers of full attention and 12 with a window of 128 tokens.
+    #[test]
+    fn a_window_group_gives_blocks_back_while_a_request_runs() {
+        let kv_groups =
+            KvGroups::new(&[(KvGroup::SlidingWindow(128), 1), (KvGroup::Full, 1)]).expect("groups");
+        let config = PoolConfig {
+            scheduler: SchedulerKind::VllmV1,
+            blocks: 54_612,
+            max_batch_tokens: 8_192,
+            max_request_tokens: 131_072,
+            kv_groups,
+            vllm: VllmRules { async_scheduling: false, ..VllmRules::default() },
+            ..PoolConfig::default()
+        };
+        let mut cache = self::cache(&config);
+        assert_eq!((cache.blocks_to_admit(0, 8_010), cache.blocks_for_whole(0, 8_010)), (1_002, 1_002));
+        assert_eq!(cache.blocks_for_whole(0, 100_000), 6_250 + 521);
+        let (id, mut held) = (RequestId::new(0), cache.no_blocks());
+        cache.take_blocks(8_010, &mut held);
+        assert_eq!((cache.used(), held.count()), (1_002, 1_002));
+        cache.remove_skipped_blocks(id, 8_010, &mut held);
+        cache.take_blocks(8_011, &mut held);
+        assert_eq!((cache.used(), held.count()), (501 + 9, 501 + 9));
+        cache.free_blocks(id, &mut held, false);
+        assert_eq!((cache.used(), held.count()), (0, 0));
     }
 }

@@ -82,7 +82,7 @@ impl Replica {
         context.requests[i].preemptions = context.requests[i].preemptions.saturating_add(1);
         let (time_us, replica) = (context.now_us, self.index);
         context.record.preemptions.push(PreemptionEvent { time_us, id, replica, lost_tokens });
-        self.waiting_prompt_blocks += u64::from(context.config.blocks_for(context.requests[i].prompt));
+        self.waiting_prompt_blocks += u64::from(self.kv.blocks_for_whole(0, context.requests[i].prompt));
         let (arrival_us, is_on_host) = (context.arrival_us(id), context.swapped(id) > 0);
         self.waiting.come_back(context.trace, id, arrival_us, is_on_host);
         self.adapters.waits(context.adapter(id).0);

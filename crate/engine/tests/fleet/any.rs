@@ -6,8 +6,8 @@ use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{
-    AdapterConfig, AdapterLoading, AdapterMemory, Equals, LongPrefill, PoolConfig, Preemption, SchedulerKind,
-    VllmRules,
+    AdapterConfig, AdapterLoading, AdapterMemory, Equals, KvGroup, KvGroups, LongPrefill, PoolConfig,
+    Preemption, SchedulerKind, VllmRules,
 };
 use servescope_workload::trace::{ClosedLoop, LabelMaker, NO_REQUEST, PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -125,6 +125,7 @@ prop_compose! {
         lora_compute in any::<bool>(),
         (rules, max_model_len) in any_rules(),
         adapters in any_adapters(),
+        kv_groups in any_groups(),
     ) -> PoolConfig {
         let config = PoolConfig {
             replicas, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
@@ -132,6 +133,7 @@ prop_compose! {
             reserve, preemption, adapters,
             max_request_tokens: 160,
             max_slots: 6,
+            kv_groups,
             max_input_tokens: 120,
             idle_poll_us: 0.0,
             lora_compute,
@@ -150,6 +152,22 @@ prop_compose! {
             _ => config,
         }
     }
+}
+
+/// Groups of layers with and without windows.
+pub(crate) fn any_groups() -> impl Strategy<Value = KvGroups> {
+    let group = prop_oneof![
+        2 => Just(KvGroup::Full),
+        4 => (1u32..50).prop_map(KvGroup::SlidingWindow),
+        // Parts are whole blocks.
+        1 => prop_oneof![Just(16), Just(48)].prop_map(KvGroup::ChunkedLocal),
+        1 => Just(KvGroup::State),
+    ];
+    let groups = prop::collection::vec((group, 1u32..3), 1..4);
+    prop_oneof![
+        1 => Just(KvGroups::FULL),
+        1 => groups.prop_map(|groups| KvGroups::new(&groups).expect("at most three kinds")),
+    ]
 }
 
 /// Adapters in any memory, with and without loading times.

@@ -24,6 +24,8 @@ pub struct SchedulerRow {
     pub adapter_memory: AdapterMemory,
     /// It looks at the running batch when it orders its waiting queue.
     pub orders_by_batch: bool,
+    /// Layers with a window keep its tokens only, in blocks of their own; otherwise every layer keeps every token.
+    pub groups_layers: bool,
     /// Its server does not start with a token budget below the longest request.
     pub budget_covers_request: bool,
 }
@@ -37,6 +39,7 @@ const PLAIN: SchedulerRow = SchedulerRow {
     budget_counts_decodes: false,
     adapter_memory: AdapterMemory::Slots,
     orders_by_batch: false,
+    groups_layers: false,
     budget_covers_request: false,
 };
 
@@ -58,7 +61,7 @@ impl SchedulerRow {
             SchedulerKind::Static => Self { system: "FasterTransformer", ..PLAIN },
             SchedulerKind::Orca => Self { system: "Orca", ..PLAIN },
             SchedulerKind::Vllm => Self { has_whole_prompts: true, ..PLAIN },
-            SchedulerKind::VllmV1 => Self { budget_counts_decodes: true, ..PLAIN },
+            SchedulerKind::VllmV1 => Self { budget_counts_decodes: true, groups_layers: true, ..PLAIN },
             SchedulerKind::Sarathi => Self {
                 system: "Sarathi-Serve",
                 iteration_tokens: Id::ChunkTokens,

@@ -64,19 +64,20 @@ impl Scenario {
     fn pool_with(&self, pool_tokens: u32) -> PoolConfig {
         // S-LoRA and LightLLM count memory token by token.
         let block_size = if self.is_active(Id::BlockSize) { self.whole(Id::BlockSize) } else { 1 };
-        let blocks = pool_tokens / block_size;
+        let (kv_groups, blocks) = self.kv_groups_and_blocks(pool_tokens, block_size);
         let max_request_tokens = self.whole(Id::MaxRequestTokens);
         PoolConfig {
             replicas: self.whole(Id::Replicas),
             scheduler: self.chosen(choices::SCHEDULER),
             blocks,
             block_size,
+            kv_groups,
             watermark_blocks: self.active(Id::Watermark).map_or(0, |share| {
                 // vLLM v1 counts its null block, too (vllm/v1/core/kv_cache_manager.py).
                 (share * (f64::from(blocks) + f64::from(u8::from(self.is_vllm_v1())))) as u32
             }),
             max_requests: self.whole(Id::MaxRunning),
-            max_slots: blocks / max_request_tokens.div_ceil(block_size).max(1),
+            max_slots: pool_tokens / block_size / max_request_tokens.div_ceil(block_size).max(1),
             max_request_tokens,
             max_batch_tokens: self.whole(Id::BatchMaxTokens),
             chunk_tokens: self.whole(Id::ChunkTokens),

@@ -7,9 +7,12 @@
 //! describes are counted, not kept one by one.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use servescope_workload::{RequestId, Trace};
 
+use super::held::{GroupBlocks, Held};
+use crate::config::kv_groups::KvGroup;
 use crate::record::request_timings::PrefixLookups;
 
 /// No block.
@@ -24,36 +27,12 @@ enum BlockContents {
     Own(RequestId, u32),
 }
 
-/// Blocks that a request holds: first those that are cached, then the others.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Held {
-    cached: Vec<u32>,
-    /// Cached blocks behind those that no request looks for yet.
-    own: u32,
-    plain: u32,
-}
-
-impl Held {
-    /// How many.
-    pub(crate) fn count(&self) -> u32 {
-        self.cached.len() as u32 + self.own + self.plain
-    }
-
-    /// Takes `count` more.
-    pub(crate) fn take(&mut self, count: u32) {
-        self.plain += count;
-    }
-
-    /// Those that other requests may hold, too.
-    pub(crate) fn cached(&self) -> &[u32] {
-        &self.cached
-    }
-}
-
 /// A block that is cached, or several that no request finds.
 #[derive(Debug, Clone, Copy)]
 struct Block {
     contents: BlockContents,
+    /// The group whose tokens it holds.
+    group: u32,
     /// How many.
     count: u32,
     /// Requests that hold it.
@@ -133,9 +112,11 @@ impl Index {
 #[derive(Debug, Clone)]
 pub(crate) struct BlockCache {
     block_size: u32,
+    groups: Vec<KvGroup>,
     blocks: Vec<Block>,
     unused: Vec<u32>,
-    first: Index,
+    /// By group.
+    first: Vec<Index>,
     oldest: u32,
     newest: u32,
     idle: u32,
@@ -144,12 +125,13 @@ pub(crate) struct BlockCache {
 }
 
 impl BlockCache {
-    pub(crate) fn new(block_size: u32) -> Self {
+    pub(crate) fn new(block_size: u32, groups: Vec<KvGroup>) -> Self {
         Self {
             block_size,
             blocks: Vec::new(),
             unused: Vec::new(),
-            first: Index::default(),
+            first: vec![Index::default(); groups.len()],
+            groups,
             oldest: NONE,
             newest: NONE,
             idle: 0,
@@ -167,48 +149,118 @@ impl BlockCache {
         self.block_size
     }
 
-    /// What block `index` of a request holds.
-    fn contents(&self, trace: &Trace, id: RequestId, index: u32) -> BlockContents {
-        prefix_contents(trace, id, index, self.block_size).unwrap_or(BlockContents::Own(id, index))
+    /// The block of a group that is found as block `index` of a request.
+    fn get(&self, group: usize, trace: &Trace, id: RequestId, index: u32) -> Option<u32> {
+        let contents =
+            prefix_contents(trace, id, index, self.block_size).unwrap_or(BlockContents::Own(id, index));
+        self.first[group].get(contents)
     }
 
     /// After how many tokens of a request its next full block can be found by others; `None`: it holds no further one.
     pub(crate) fn next_named(&self, trace: &Trace, id: RequestId, held: &Held) -> Option<u32> {
-        let index = held.cached.len() as u32;
+        let held = held.first();
+        let index = held.cached_len();
         let is_named = held.own == 0 && prefix_contents(trace, id, index, self.block_size).is_some();
         is_named.then(|| (index + 1) * self.block_size)
     }
 
-    /// How many of a request's first `most` blocks are cached, and how many of these no request holds.
+    /// How many of a request's first `most` blocks are cached, and how many of those it would use no request holds.
     pub(crate) fn known(&self, trace: &Trace, id: RequestId, most: u32) -> (u32, u32) {
+        if self.groups == [KvGroup::Full] {
+            return self.run(0, trace, id, 0..most);
+        }
+        let count = self.longest_hit(trace, id, most);
+        let idle = |group: usize| {
+            let from = self.groups[group].skipped_blocks(count * self.block_size, self.block_size);
+            self.run(group, trace, id, from..count).1
+        };
+        (count, (0..self.groups.len()).map(idle).sum())
+    }
+
+    /// How many blocks in a row are cached, and how many of these no request holds.
+    fn run(&self, group: usize, trace: &Trace, id: RequestId, blocks: Range<u32>) -> (u32, u32) {
         let mut found = (0, 0);
-        for index in 0..most {
-            let Some(block) = self.first.get(self.contents(trace, id, index)) else { break };
+        for index in blocks {
+            let Some(block) = self.get(group, trace, id, index) else { break };
             found.0 += 1;
             found.1 += u32::from(self.blocks[block as usize].users == 0);
         }
         found
     }
 
-    /// A request that holds nothing uses its first `count` blocks, which are cached.
-    pub(crate) fn share(&mut self, trace: &Trace, id: RequestId, count: u32, held: &mut Held) {
-        for index in 0..count {
-            let Some(block) = self.first.get(self.contents(trace, id, index)) else { break };
-            if self.blocks[block as usize].users == 0 {
-                self.unlink(block);
+    /// The longest prefix, of `most` blocks at the most, of which every group has what it needs. Each group shortens it until none
+    /// does, those of full attention first (vllm/v1/core/kv_cache_coordinator.py, `find_longest_cache_hit`).
+    fn longest_hit(&self, trace: &Trace, id: RequestId, most: u32) -> u32 {
+        let is_full = |group: &usize| self.groups[*group] == KvGroup::Full;
+        let mut count = most;
+        for group in (0..self.groups.len()).filter(is_full) {
+            count = self.run(group, trace, id, 0..count).0;
+        }
+        loop {
+            let before = count;
+            for group in (0..self.groups.len()).filter(|group| !is_full(group)) {
+                count = self.hit_of(group, trace, id, count);
             }
-            self.blocks[block as usize].users += 1;
-            held.cached.push(block);
+            if count == before {
+                return count;
+            }
+        }
+    }
+
+    /// The longest prefix of which a group that does not need all blocks has what it needs.
+    fn hit_of(&self, group: usize, trace: &Trace, id: RequestId, most: u32) -> u32 {
+        let window = match self.groups[group] {
+            KvGroup::SlidingWindow(window) => window,
+            kind => {
+                let from = kind.skipped_blocks(most * self.block_size, self.block_size);
+                return from + self.run(group, trace, id, from..most).0;
+            }
+        };
+        // From the end on; where fewer than the window's are found, those of the start.
+        let needed = window.saturating_sub(1).div_ceil(self.block_size);
+        let mut in_a_row = 0;
+        for index in (0..most).rev() {
+            if self.get(group, trace, id, index).is_none() {
+                in_a_row = 0;
+                continue;
+            }
+            in_a_row += 1;
+            if in_a_row >= needed {
+                return index + in_a_row;
+            }
+        }
+        in_a_row
+    }
+
+    /// A request that holds nothing uses its first `count` blocks, which are cached: of each group those that it needs.
+    pub(crate) fn share(&mut self, trace: &Trace, id: RequestId, count: u32, held: &mut Held) {
+        for (group, held) in held.groups_mut().enumerate() {
+            held.skipped = self.groups[group].skipped_blocks(count * self.block_size, self.block_size);
+            for index in held.skipped..count {
+                let Some(block) = self.get(group, trace, id, index) else { break };
+                if self.blocks[block as usize].users == 0 {
+                    self.unlink(block);
+                }
+                self.blocks[block as usize].users += 1;
+                held.cached.push(block);
+            }
         }
     }
 
     /// The first `tokens` of a request are processed, or scheduled to be: their full blocks are cached.
     pub(crate) fn learn(&mut self, trace: &Trace, id: RequestId, tokens: u32, held: &mut Held) {
-        let most = tokens / self.block_size;
-        let mut index = held.cached.len() as u32 + held.own;
+        for (group, held) in held.groups_mut().enumerate() {
+            if self.groups[group] != KvGroup::State {
+                self.learn_of(group, trace, id, tokens / self.block_size, held);
+            }
+        }
+    }
+
+    fn learn_of(&mut self, group: usize, trace: &Trace, id: RequestId, most: u32, held: &mut GroupBlocks) {
+        let mut index = held.cached_len();
         while index < most && held.own == 0 {
             let Some(contents) = prefix_contents(trace, id, index, self.block_size) else { break };
-            held.cached.push(self.insert(contents));
+            held.cached.push(self.insert(group, contents));
             held.plain -= 1;
             index += 1;
         }
@@ -217,29 +269,78 @@ impl BlockCache {
         held.plain -= most.saturating_sub(index);
     }
 
-    /// A request gives its blocks back, the last one first; it may look for them later. Returns how many no request holds now.
+    /// A request gives its blocks back, group by group and the last one first; it may look for them later. Returns how many no
+    /// request holds now.
     pub(crate) fn release(&mut self, id: RequestId, held: &mut Held, is_resumed_later: bool) -> u32 {
-        let mut freed = std::mem::take(&mut held.plain);
-        let own = std::mem::take(&mut held.own);
+        let mut held = std::mem::take(held);
+        let of_group = |(group, held)| self.release_of(group, id, held, is_resumed_later);
+        held.groups_mut().enumerate().map(of_group).sum()
+    }
+
+    fn release_of(
+        &mut self,
+        group: usize,
+        id: RequestId,
+        held: &mut GroupBlocks,
+        is_resumed_later: bool,
+    ) -> u32 {
+        let mut freed = held.plain;
+        let own = held.own;
         if is_resumed_later {
-            let first = held.cached.len() as u32;
-            held.cached.extend((first..first + own).map(|index| self.insert(BlockContents::Own(id, index))));
+            self.publish_own(group, id, held, own);
             held.cached.iter().for_each(|&block| self.publish(block));
         } else if own > 0 {
-            let block = self.insert(BlockContents::Own(id, 0));
+            let block = self.insert(group, BlockContents::Own(id, 0));
             self.blocks[block as usize].count = own;
             self.link(block);
             freed += own;
         }
-        for block in std::mem::take(&mut held.cached).into_iter().rev() {
-            let entry = &mut self.blocks[block as usize];
-            entry.users -= 1;
-            if entry.users == 0 {
-                self.link(block);
-                freed += 1;
-            }
+        while let Some(block) = held.cached.pop() {
+            freed += self.give_back(block);
         }
         freed
+    }
+
+    /// A request gives back those of its blocks before block `until` that it still holds, the last one first: no later token looks at
+    /// them. Returns how many no request holds now.
+    pub(crate) fn skip(&mut self, group: usize, id: RequestId, until: u32, held: &mut GroupBlocks) -> u32 {
+        let skips = until - held.skipped;
+        let own = skips.saturating_sub(held.cached.len() as u32).min(held.own);
+        if own > 0 {
+            self.publish_own(group, id, held, own);
+        }
+        let cached = skips.min(held.cached.len() as u32);
+        // What is processed is cached; otherwise blocks without contents come free.
+        let mut freed = skips - cached;
+        held.plain -= freed;
+        held.skipped = until;
+        let skipped: Vec<u32> = held.cached.drain(..cached as usize).collect();
+        for block in skipped.into_iter().rev() {
+            freed += self.give_back(block);
+        }
+        freed
+    }
+
+    /// The first `count` of a request's own blocks are kept one by one, and found by the request, from now on.
+    fn publish_own(&mut self, group: usize, id: RequestId, held: &mut GroupBlocks, count: u32) {
+        let first = held.skipped + held.cached.len() as u32;
+        for index in first..first + count {
+            let block = self.insert(group, BlockContents::Own(id, index));
+            self.publish(block);
+            held.cached.push(block);
+        }
+        held.own -= count;
+    }
+
+    /// A request holds the block no more. Returns how many come free.
+    fn give_back(&mut self, block: u32) -> u32 {
+        let entry = &mut self.blocks[block as usize];
+        entry.users -= 1;
+        let is_free = entry.users == 0;
+        if is_free {
+            self.link(block);
+        }
+        u32::from(is_free)
     }
 
     /// Forgets the longest unused blocks until at most `most` of them are left.
@@ -258,9 +359,18 @@ impl BlockCache {
         }
     }
 
-    fn insert(&mut self, contents: BlockContents) -> u32 {
-        let entry =
-            Block { contents, count: 1, users: 1, is_found: false, older: NONE, newer: NONE, twin: NONE };
+    fn insert(&mut self, group: usize, contents: BlockContents) -> u32 {
+        let group = group as u32;
+        let entry = Block {
+            contents,
+            group,
+            count: 1,
+            users: 1,
+            is_found: false,
+            older: NONE,
+            newer: NONE,
+            twin: NONE,
+        };
         let block = self.unused.pop().unwrap_or_else(|| {
             self.blocks.push(entry);
             self.blocks.len() as u32 - 1
@@ -278,7 +388,7 @@ impl BlockCache {
         if std::mem::replace(&mut entry.is_found, true) {
             return;
         }
-        let mut at = self.first.get_or_insert(entry.contents, block);
+        let mut at = self.first[entry.group as usize].get_or_insert(entry.contents, block);
         // The one that was cached first is found; the others stand behind it in their order.
         while at != block {
             let next = &mut self.blocks[at as usize].twin;
@@ -290,11 +400,12 @@ impl BlockCache {
     }
 
     fn remove(&mut self, block: u32) {
-        let Block { contents, twin, is_found, .. } = self.blocks[block as usize];
+        let Block { contents, group, twin, is_found, .. } = self.blocks[block as usize];
         self.unused.push(block);
-        let Some(mut at) = self.first.get(contents).filter(|_| is_found) else { return };
+        let first = &mut self.first[group as usize];
+        let Some(mut at) = first.get(contents).filter(|_| is_found) else { return };
         if at == block {
-            return self.first.replace(contents, twin);
+            return first.replace(contents, twin);
         }
         while self.blocks[at as usize].twin != block {
             at = self.blocks[at as usize].twin;
@@ -377,23 +488,33 @@ mod tests {
         trace
     }
 
+    fn plain(groups: usize, count: u32) -> Held {
+        let mut held = Held::of_groups(groups);
+        held.groups_mut().for_each(|group| group.plain = count);
+        held
+    }
+
+    fn cached(held: &Held) -> Vec<u32> {
+        held.cached().collect()
+    }
+
     #[test]
     fn blocks_are_shared_kept_twice_and_forgotten_longest_unused_first() {
         let trace = trace();
-        let mut cache = BlockCache::new(16);
-        let mut first = Held { plain: 3, ..Held::default() };
+        let mut cache = BlockCache::new(16, vec![KvGroup::Full]);
+        let mut first = plain(1, 3);
         assert_eq!(cache.known(&trace, RequestId::new(0), 2), (0, 0));
         cache.learn(&trace, RequestId::new(0), 40, &mut first);
-        assert_eq!((first.cached.len(), first.own, first.plain), (2, 0, 1));
+        assert_eq!((cached(&first).len(), first.first().own, first.first().plain), (2, 0, 1));
         // The answer's block is its own, the prompt's first one the other's, too.
         cache.learn(&trace, RequestId::new(0), 48, &mut first);
         assert_eq!(
             (cache.known(&trace, RequestId::new(0), 3), cache.known(&trace, RequestId::new(1), 3)),
             ((2, 0), (1, 0))
         );
-        let mut second = Held { plain: 1, ..Held::default() };
+        let mut second = plain(1, 1);
         cache.learn(&trace, RequestId::new(1), 16, &mut second);
-        assert_ne!(first.cached[0], second.cached[0]);
+        assert_ne!(cached(&first)[0], cached(&second)[0]);
         assert_eq!(cache.release(RequestId::new(0), &mut first, true), 3);
         assert_eq!(
             (
@@ -408,9 +529,9 @@ mod tests {
         assert_eq!(cache.known(&trace, RequestId::new(0), 3), (1, 1));
         cache.trim(0);
         assert_eq!((cache.idle(), cache.known(&trace, RequestId::new(0), 3)), (0, (1, 0)));
-        let mut third = Held::default();
+        let mut third = plain(1, 0);
         cache.share(&trace, RequestId::new(0), 1, &mut third);
-        assert_eq!(third.cached, second.cached);
+        assert_eq!(cached(&third), cached(&second));
         assert_eq!(
             (
                 cache.release(RequestId::new(1), &mut second, false),
@@ -418,5 +539,50 @@ mod tests {
             ),
             (0, 1)
         );
+    }
+
+    #[test]
+    fn a_hit_needs_the_blocks_of_the_window_before_its_end() {
+        let trace = trace();
+        // Blocks of 8 tokens, a window of 10: two blocks before the end of a hit.
+        let mut cache = BlockCache::new(8, vec![KvGroup::Full, KvGroup::SlidingWindow(10)]);
+        let id = RequestId::new(0);
+        let mut held = plain(2, 4);
+        cache.learn(&trace, id, 32, &mut held);
+        assert_eq!(cache.known(&trace, id, 4), (4, 0));
+        // Two blocks of the window group come free and are cached until their turn; without them a hit of two blocks is none.
+        let window = held.groups_mut().nth(1).expect("a second group");
+        assert_eq!((cache.skip(1, id, 2, window), cache.idle()), (2, 2));
+        assert_eq!((cache.known(&trace, id, 4), cache.known(&trace, id, 2)), ((4, 0), (2, 2)));
+        // The later of the two was given back first.
+        cache.trim(1);
+        assert_eq!((cache.known(&trace, id, 2), cache.known(&trace, RequestId::new(1), 4)), ((1, 1), (1, 1)));
+        cache.trim(0);
+        assert_eq!((cache.known(&trace, id, 4), cache.known(&trace, id, 3)), ((4, 0), (0, 0)));
+        let mut other = Held::of_groups(2);
+        cache.share(&trace, id, 4, &mut other);
+        assert_eq!(
+            other.groups().map(|group| (group.skipped, group.count())).collect::<Vec<_>>(),
+            [(0, 4), (2, 2)]
+        );
+        assert_eq!((cache.release(id, &mut held, false), cache.release(id, &mut other, false)), (0, 6));
+    }
+
+    #[test]
+    fn own_blocks_that_left_the_window_are_found_after_a_preemption() {
+        let mut cache = BlockCache::new(4, vec![KvGroup::SlidingWindow(5)]);
+        let (trace, id) = (Trace::default(), RequestId::new(0));
+        let mut held = plain(1, 5);
+        cache.learn(&trace, id, 20, &mut held);
+        let of_group = held.groups_mut().next().expect("a group");
+        assert_eq!(cache.skip(0, id, 3, of_group), 3);
+        assert_eq!(cache.release(id, &mut held, true), 2);
+        assert_eq!(
+            (cache.known(&trace, id, 5), cache.known(&trace, id, 3), cache.idle()),
+            ((5, 1), (3, 1), 5)
+        );
+        let mut again = plain(1, 0);
+        cache.share(&trace, id, 5, &mut again);
+        assert_eq!((again.count(), again.first().skipped, cache.idle()), (1, 4, 4));
     }
 }

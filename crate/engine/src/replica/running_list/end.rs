@@ -211,8 +211,8 @@ fn end_of_preempted(
     makes(replica, context, id, context.now_us, None);
     context.requests.token_us.insert(id, context.now_us);
     let before = std::mem::replace(&mut context.requests[i].prompt, known);
-    replica.waiting_prompt_blocks += u64::from(context.config.blocks_for(known));
-    replica.waiting_prompt_blocks -= u64::from(context.config.blocks_for(before));
+    replica.waiting_prompt_blocks += u64::from(replica.kv.blocks_for_whole(0, known));
+    replica.waiting_prompt_blocks -= u64::from(replica.kv.blocks_for_whole(0, before));
     let total = context.total(id);
     if known >= total {
         replica.complete(context, id, total);

@@ -2,7 +2,7 @@
 
 use servescope_workload::RequestId;
 
-use super::{Held, Replica, RunningList, RunningRequest, ScheduleContext};
+use super::{Replica, RunningList, RunningRequest, ScheduleContext};
 
 /// Requests that hold memory.
 pub(crate) struct HeldBlocks {
@@ -57,7 +57,7 @@ impl RunningList {
             let blocks = if formed > 0 { tokens.div_ceil(block_size) } else { 0 };
             (entry.id, tokens, blocks.max(entry.held.count()))
         });
-        let mut shared: Vec<u32> = entries().flat_map(|entry| Held::cached(&entry.held)).copied().collect();
+        let mut shared: Vec<u32> = entries().flat_map(|entry| entry.held.cached()).collect();
         let counted = shared.len();
         shared.sort_unstable();
         shared.dedup();

@@ -376,8 +376,9 @@ fn next_of(replica: &Replica, context: &ScheduleContext<'_>, entry: &RunningRequ
 
 /// Makes a group of all running requests, if they decode one and all in the next iteration.
 fn begin(list: &mut RunningList, replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
-    // Several stages work on several iterations at once; counters want every token.
+    // Several stages work on several iterations at once; counters want every token; a window gives blocks back.
     if list.has_chunk
+        || !replica.kv.keeps_all_tokens()
         || list.order.is_empty()
         || replica.stages > 1
         || replica.writes_every_iteration

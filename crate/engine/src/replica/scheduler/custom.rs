@@ -15,7 +15,6 @@ use crate::custom_scheduler::{
 };
 use crate::record::decisions::{Compared, Test, Verdict};
 use crate::replica::iteration::Scheduled;
-use crate::replica::kv_cache::Held;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::running_list::RunningList;
 use crate::request::{BlockReason, Rejection};
@@ -258,7 +257,7 @@ fn admit(
     let (hits, idle) = replica.kv.get_computed_blocks(context.trace, id, (known - 1) / config.block_size);
     let computed = hits * config.block_size;
     let tokens = tokens.min(known - computed).min(step.budget);
-    let blocks = config.blocks_for(computed + tokens).saturating_sub(hits);
+    let blocks = replica.kv.blocks_to_admit(hits, computed + tokens);
     let wants = (id, tokens, blocks + idle);
     let (is_admitted, stop, compared) = judge(list, replica, context, wants, step.budget);
     let verdict = if is_admitted { Verdict::Admitted } else { Verdict::Waits };
@@ -270,9 +269,9 @@ fn admit(
     replica.leaves_queue(context, id);
     let (adapter, rank) = context.adapter(id);
     step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, context.now_us);
-    let mut held = Held::default();
+    let mut held = replica.kv.no_blocks();
     replica.kv.touch_blocks(context.trace, id, known, hits, &mut held);
-    replica.kv.take_blocks(blocks, &mut held);
+    replica.kv.take_blocks(computed + tokens, &mut held);
     replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut held);
     list.admit(replica, context, (id, known, computed), held);
     step.take(id, tokens, computed, true, true);
@@ -321,11 +320,11 @@ fn go_on(
     let entry = list.entry(place);
     let tokens = tokens.min(entry.known.saturating_sub(entry.computed)).min(step.budget);
     let to = entry.computed + tokens;
-    let blocks = context.config.blocks_for(to).saturating_sub(entry.held.count());
+    let blocks = replica.kv.blocks_to_take(to, &entry.held);
     if tokens == 0 || blocks > replica.kv.available() {
         return;
     }
-    replica.kv.take_blocks(blocks, &mut entry.held);
+    replica.kv.take_blocks(to, &mut entry.held);
     replica.kv.cache_blocks(context.trace, entry.id, to.min(entry.known), &mut entry.held);
     let (id, computed) = (entry.id, entry.computed);
     step.take(id, tokens, computed, computed < context.requests[id].prompt, false);

@@ -14,7 +14,6 @@ mod waiting;
 
 use servescope_workload::RequestId;
 
-use super::vllm::refuses_blocks;
 use super::{
     BatchScheduler, BlockAllocation, PoolConfig, QueueConfig, QueueScan, Replica, ScheduleContext,
     ScheduledBatch, SchedulerFacts, SchedulerRules, Steady, Trace,
@@ -72,6 +71,7 @@ impl SchedulerRules for VllmV1 {
             // vllm/v1/engine/async_llm.py: `max_num_queued_tokens`.
             max_queued_tokens: config.vllm.max_num_queued_tokens,
             caches_prefixes: true,
+            groups_layers: true,
             allocation: BlockAllocation::OnDemand,
             arrival_changes_plan: false,
             looks_at_queue: false,
@@ -86,7 +86,14 @@ impl SchedulerRules for VllmV1 {
         // vLLM does not start with a budget below the longest request then; a preempted request would wait for ever.
         let over_budget =
             !config.vllm.enable_chunked_prefill && total_tokens.saturating_sub(1) > config.max_batch_tokens;
-        refuses_blocks(config, blocks, total_tokens).or(over_budget.then_some(Rejection::PromptOverBatch))
+        // Of one pipeline stage; a batch more is under way with asynchronous scheduling. The last token is never written to the cache.
+        let batches = 1 + u32::from(config.vllm.async_scheduling);
+        let under_way = config.max_batch_tokens.saturating_mul(batches);
+        let tokens = [total_tokens.saturating_sub(1), under_way, config.max_request_tokens];
+        let needed = config.kv_groups.most_blocks(tokens, config.block_size);
+        (needed > blocks)
+            .then_some(Rejection::PoolTooSmall)
+            .or(over_budget.then_some(Rejection::PromptOverBatch))
     }
 }
 

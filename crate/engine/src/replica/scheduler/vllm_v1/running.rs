@@ -92,9 +92,11 @@ fn make_room(
     loop {
         let Replica { kv, .. } = replica;
         let entry = list.entry(place);
-        let blocks = context.config.blocks_for(entry.computed + tokens).saturating_sub(entry.held.count());
+        // What batches under way look at stays.
+        kv.remove_skipped_blocks(entry.id, entry.computed - entry.under_way, &mut entry.held);
+        let blocks = kv.blocks_to_take(entry.computed + tokens, &entry.held);
         if blocks <= kv.available() {
-            kv.take_blocks(blocks, &mut entry.held);
+            kv.take_blocks(entry.computed + tokens, &mut entry.held);
             kv.cache_blocks(
                 context.trace,
                 entry.id,

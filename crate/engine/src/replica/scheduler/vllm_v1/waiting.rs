@@ -6,7 +6,6 @@ use crate::record::decisions::{Compared, Test, Verdict};
 
 use super::{BlockReason, QueueScan, Replica, RunningList, ScheduleContext, Scheduled, State, Step};
 use crate::record::request_state::RequestStatus;
-use crate::replica::kv_cache::Held;
 
 /// Admits waiting requests, in queue order, until one does not fit.
 pub(super) fn schedule(
@@ -111,8 +110,10 @@ fn admit(
     }
     let tokens = tokens.min(step.budget);
     let watermark = if list.order.is_empty() { 0 } else { config.watermark_blocks };
-    let blocks = config.blocks_for(computed + tokens) - hits;
-    let wanted = if step.rules.scheduler_reserve_full_isl { config.blocks_for(known) - hits } else { blocks };
+    let mut wanted = replica.kv.blocks_to_admit(hits, computed + tokens);
+    if step.rules.scheduler_reserve_full_isl {
+        wanted = wanted.max(replica.kv.blocks_for_whole(hits, known));
+    }
     let wanted = u64::from(wanted) + u64::from(idle) + u64::from(watermark);
     let free = replica.free_beside_adapter(context, id);
     let compared = Compared::new(Test::KvBlocks, wanted, free.unwrap_or(0));
@@ -122,9 +123,9 @@ fn admit(
     replica.pop_waiting(context);
     let (adapter, rank) = context.adapter(id);
     step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, context.now_us);
-    let mut held = Held::default();
+    let mut held = replica.kv.no_blocks();
     replica.kv.touch_blocks(context.trace, id, known, hits, &mut held);
-    replica.kv.take_blocks(blocks, &mut held);
+    replica.kv.take_blocks(computed + tokens, &mut held);
     replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut held);
     list.admit(replica, context, (id, known, computed), held);
     step.budget -= tokens;

@@ -1,0 +1,154 @@
+//! How vLLM v1 sorts the layers of a model into groups of its KV cache, and what a block of one takes
+//! (vllm/v1/core/kv_cache_planning.py, `_get_kv_cache_groups_uniform_page_size` and `get_kv_cache_config_from_groups`).
+//!
+//! A block holds tokens of the layers of one group; all groups take their blocks from one pool, so a block is as large as the largest
+//! group needs it, and what a smaller one leaves of it is padding.
+
+/// What a layer keeps of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayerKv {
+    /// Every token (full attention).
+    Full,
+    /// The last so many tokens (sliding window).
+    SlidingWindow(u32),
+    /// The tokens of the present part of a request that is cut into parts of this many tokens (chunked local attention).
+    ChunkedLocal(u32),
+    /// A state of constant size (state-space layers).
+    State,
+}
+
+/// Layers that keep the same.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LayersOfKind {
+    /// What each of them keeps.
+    pub kind: LayerKv,
+    /// How many.
+    pub layers: u32,
+    /// Bytes of a token on one GPU, or of a state.
+    pub bytes: f64,
+}
+
+/// The groups of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KvGroupPlan {
+    /// What their layers keep.
+    pub kind: LayerKv,
+    /// Layers of each group.
+    pub layers: Vec<u32>,
+}
+
+/// The groups of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KvGroupsPlan {
+    /// The groups by kind, in the order of their first layers.
+    pub kinds: Vec<KvGroupPlan>,
+    /// Bytes of a token of one layer on one GPU.
+    token_bytes: f64,
+    /// Bytes of a state of one layer; 0 where no layer has one.
+    state_bytes: f64,
+}
+
+/// Sorts layers into groups of equal size: as many layers as the rarest kind has, or, where the others have less than half as many more,
+/// as the most frequent kind has. `None`: there is no layer with attention, or layers of different attention keep tokens of different size,
+/// for which vLLM changes the block size of some layers.
+pub fn kv_groups(layers: &[LayersOfKind]) -> Option<KvGroupsPlan> {
+    let mut kinds: Vec<LayersOfKind> = Vec::new();
+    for own in layers.iter().filter(|own| own.layers > 0) {
+        match kinds.iter_mut().find(|kind| kind.kind == own.kind && kind.bytes == own.bytes) {
+            Some(kind) => kind.layers += own.layers,
+            None => kinds.push(*own),
+        }
+    }
+    let is_state = |own: &&LayersOfKind| own.kind == LayerKv::State;
+    let token_bytes = kinds.iter().find(|own| !is_state(own))?.bytes;
+    if kinds.iter().any(|own| !is_state(&own) && own.bytes != token_bytes) {
+        return None;
+    }
+    let most = kinds.iter().map(|own| own.layers).max()?;
+    let fewest = kinds.iter().map(|own| own.layers).min()?;
+    let size = if f64::from(most) < 1.5 * f64::from(fewest) { most } else { fewest };
+    let of_kind = |own: &LayersOfKind| {
+        let groups = own.layers.div_ceil(size);
+        // The layers are dealt out one by one.
+        let layers = (0..groups).map(|group| (own.layers - group).div_ceil(groups)).collect();
+        KvGroupPlan { kind: own.kind, layers }
+    };
+    Some(KvGroupsPlan {
+        token_bytes,
+        state_bytes: kinds.iter().filter(is_state).map(|own| own.bytes).fold(0.0, f64::max),
+        kinds: kinds.iter().map(of_kind).collect(),
+    })
+}
+
+impl KvGroupsPlan {
+    /// How many groups.
+    pub fn count(&self) -> u32 {
+        self.kinds.iter().map(|kind| kind.layers.len() as u32).sum()
+    }
+
+    /// Layers of the largest group.
+    pub fn most_layers(&self) -> u32 {
+        self.kinds.iter().flat_map(|kind| &kind.layers).copied().max().unwrap_or(0)
+    }
+
+    /// Bytes on one GPU of a block of `block_size` tokens. A state takes a whole block: vLLM raises the block size until it fits.
+    pub fn block_bytes(&self, block_size: u32) -> f64 {
+        let page = (self.token_bytes * f64::from(block_size)).max(self.state_bytes);
+        page * f64::from(self.most_layers())
+    }
+
+    /// Blocks that fit in this many bytes. vLLM never gives one of them to a request (its null block).
+    pub fn blocks(&self, bytes: f64, block_size: u32) -> u32 {
+        (bytes / self.block_bytes(block_size)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: f64 = 1_073_741_824.0;
+
+    /// Layers of each kind whose keys and values have 16 bits.
+    fn plan(kinds: &[(LayerKv, u32)], kv_heads: u32, head_dim: u32) -> KvGroupsPlan {
+        let bytes = 4.0 * f64::from(kv_heads) * f64::from(head_dim);
+        let of_kind = |&(kind, layers): &(LayerKv, u32)| LayersOfKind { kind, layers, bytes };
+        kv_groups(&kinds.iter().map(of_kind).collect::<Vec<_>>()).expect("layers of equal size")
+    }
+
+    fn layers(plan: &KvGroupsPlan) -> Vec<Vec<u32>> {
+        plan.kinds.iter().map(|kind| kind.layers.clone()).collect()
+    }
+
+    #[test]
+    fn groups_and_blocks_are_those_of_vllm() {
+        use LayerKv::{ChunkedLocal, Full, SlidingWindow};
+        let gpt_oss = plan(&[(SlidingWindow(128), 12), (Full, 12)], 8, 64);
+        assert_eq!((layers(&gpt_oss), gpt_oss.blocks(20.0 * GIB, 16)), (vec![vec![12], vec![12]], 54_613));
+        let gemma = plan(&[(SlidingWindow(1_024), 52), (Full, 10)], 16, 128);
+        assert_eq!(layers(&gemma), [vec![9, 9, 9, 9, 8, 8], vec![10]]);
+        assert_eq!((gemma.count(), gemma.blocks(20.0 * GIB, 16)), (7, 16_384));
+        // One kind is one group, however many layers it has.
+        let dense = plan(&[(Full, 24)], 8, 64);
+        assert_eq!((layers(&dense), dense.blocks(20.0 * GIB, 16)), (vec![vec![24]], 27_306));
+        // A draft model's layer more: the larger kind gives the size.
+        assert_eq!(layers(&plan(&[(SlidingWindow(128), 12), (Full, 13)], 8, 64)), [vec![12], vec![13]]);
+        assert_eq!(layers(&plan(&[(Full, 2), (SlidingWindow(4_096), 3)], 8, 64)), [vec![2], vec![2, 1]]);
+        assert_eq!(
+            layers(&plan(&[(ChunkedLocal(8_192), 36), (Full, 12)], 8, 128)),
+            [vec![12, 12, 12], vec![12]]
+        );
+    }
+
+    #[test]
+    fn layers_of_different_size_are_no_groups_and_states_take_a_block() {
+        let of = |kind, layers, bytes| LayersOfKind { kind, layers, bytes };
+        let window = LayerKv::SlidingWindow(512);
+        assert_eq!(kv_groups(&[of(LayerKv::Full, 5, 2_048.0), of(window, 25, 4_096.0)]), None);
+        assert_eq!(kv_groups(&[]), None);
+        let states =
+            kv_groups(&[of(LayerKv::State, 36, 1e6), of(LayerKv::Full, 12, 4_096.0)]).expect("groups");
+        assert_eq!(layers(&states), [vec![12, 12, 12], vec![12]]);
+        assert_eq!((states.block_bytes(16), states.block_bytes(1_024)), (12e6, 12.0 * 4_096.0 * 1_024.0));
+    }
+}

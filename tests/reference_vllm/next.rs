@@ -1,0 +1,89 @@
+//! The runs of the folder `vllm-next`, which are of one engine or more and have what those of `vllm` have not: read in the form of
+//! `vllm` where the engine follows them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::given::list;
+
+/// Kinds of runs by the start of their names, and what the engine lacks for them; `None`: nothing.
+const KINDS: [(&str, Option<&str>); 7] = [
+    ("spec", Some("speculative decoding by accepted drafts of each verification")),
+    ("pd", Some("prefill and decode engines with a pull connector")),
+    ("offload", Some("a tier of host memory")),
+    ("dp_dense", Some("engines behind one front end's internal load balancing")),
+    ("dp_moe", Some("ranks that run every forward pass together")),
+    ("streaming", Some("sessions whose input comes in chunks")),
+    ("window", None),
+];
+
+/// Settings of parts that an engine does not have here. They are absent or off.
+const ABSENT: [&str; 6] =
+    ["speculative", "connector", "role", "kv_load_failure_policy", "num_cpu_blocks", "lazy_offload"];
+
+/// The runs that the engine follows; says how many of the others there are, and why they are left out.
+pub(crate) fn runs() -> Vec<PathBuf> {
+    let root = servescope_tests::reference().join("vllm-next");
+    let all =
+        servescope_tests::files(&root, |name| Path::new(name).extension().is_some_and(|end| end == "json"));
+    let kind_of = |path: &PathBuf| {
+        let name = servescope_tests::plain_name(path);
+        let is_kind = |kind: &&(&str, Option<&str>)| name.starts_with(&format!("{}_", kind.0));
+        *KINDS.iter().find(is_kind).unwrap_or_else(|| panic!("{name} is of an unknown kind"))
+    };
+    for (kind, lacks) in KINDS {
+        let count = all.iter().filter(|path| kind_of(path).0 == kind).count();
+        if let Some(lacks) = lacks.filter(|_| count > 0) {
+            println!("{count} runs {kind}_* left out: not there yet: {lacks}");
+        }
+    }
+    all.into_iter().filter(|path| kind_of(path).1.is_none()).collect()
+}
+
+/// A run of one engine in the form of those of `vllm`.
+pub(crate) fn of_one_engine(file: &Value) -> Value {
+    let engines = list(file, "engines");
+    assert!(engines.len() == 1 && file["deployment"] == "one", "a run of one engine");
+    let mut config = engines[0].as_object().expect("settings").clone();
+    for setting in ABSENT {
+        let value = config.remove(setting).unwrap_or_default();
+        let is_off = value.is_null() || value == false || setting == "kv_load_failure_policy";
+        assert!(is_off, "{setting} is {value}");
+    }
+    let iterations: Vec<Value> =
+        file["iterations"][0].as_array().expect("iterations").iter().map(iteration).collect();
+    let results: Vec<Value> = list(file, "results").iter().map(|own| result(own, &iterations)).collect();
+    json!({
+        "config": config, "law_us": file["law_us"], "requests": file["requests"], "iterations": iterations, "results": results,
+    })
+}
+
+fn object(value: &Value) -> Map<String, Value> {
+    value.as_object().expect("an object").clone()
+}
+
+fn iteration(iteration: &Value) -> Value {
+    let member = |own: &Value| {
+        let admitted = if own["admitted"] == true { "admitted" } else { "" };
+        json!([own["id"], own["tokens"], own["computed"], own["kind"], admitted])
+    };
+    let mut iteration = object(iteration);
+    let scheduled: Vec<Value> = iteration["scheduled"].as_array().into_iter().flatten().map(member).collect();
+    iteration.insert("scheduled".to_owned(), json!(scheduled));
+    json!(iteration)
+}
+
+/// A result. That a request is first scheduled is when its batch is formed here, and when it starts in the runs of `vllm`.
+fn result(result: &Value, iterations: &[Value]) -> Value {
+    let holds = |iteration: &&Value| list(iteration, "scheduled").iter().any(|own| own[0] == result["id"]);
+    let first = iterations.iter().find(holds);
+    let time = |key: &str| first.map_or(Value::Null, |iteration| iteration[key].clone());
+    assert_eq!(time("decided_us"), result["first_scheduled_us"], "request {}", result["id"]);
+    let cached: Vec<u64> = list(result, "cached_tokens").iter().filter_map(Value::as_u64).collect();
+    let mut result = object(result);
+    result.insert("first_scheduled_us".to_owned(), time("start_us"));
+    result.insert("cached_tokens_first".to_owned(), json!(cached.first()));
+    result.insert("cached_tokens_all".to_owned(), json!(cached.iter().sum::<u64>()));
+    json!(result)
+}
