@@ -82,10 +82,10 @@ fn models_are_those_of_the_file() {
             same("weight_bytes_16bit_derived", 2.0 * model.parameters());
             same("kv_bytes_per_token_16bit_derived", 2.0 * model.kv_values_per_token());
             same("lora_qkvo_bytes_per_rank_16bit_derived", 2.0 * model.adapter_parameters_per_rank());
-            if let Attention::Grouped { kv_heads, head_dim, window, .. } = model.attention {
+            if let Attention::Grouped { kv_heads, head_dim, .. } = model.attention {
                 same("kv_heads", kv_heads.into());
                 same("head_dim", head_dim.into());
-                same("sliding_window", window.map_or(0.0, |w| w.tokens.into()));
+                same("sliding_window", model.window.map_or(0.0, |w| w.tokens.into()));
             }
             if let Some(experts) = model.experts {
                 same("experts", experts.count.into());

@@ -151,9 +151,8 @@ impl Deployment {
         let h = f64::from(model.hidden);
         let column = |inputs: f64, outputs: f64| inputs + outputs / tensor;
         let row = |inputs: f64, outputs: f64| inputs / tensor + outputs;
-        let mlp = |width: f64, inner: f64| {
-            (model.mlp_matrices() - 1.0) * column(width, inner) + row(inner, width)
-        };
+        let mlp =
+            |width: f64, inner: f64| (model.mlp_matrices() - 1.0) * column(width, inner) + row(inner, width);
         let of_attention = |attention: &Attention| match *attention {
             Attention::Grouped { heads, kv_heads, head_dim, .. } => {
                 let [q, k] = [heads, kv_heads].map(|n| f64::from(n) * f64::from(head_dim));

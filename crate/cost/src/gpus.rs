@@ -66,8 +66,8 @@ pub struct Gpu {
     pub node_link_gb_s: Fact,
     /// Power limit of the board, watts.
     pub tdp_w: Option<Fact>,
-    /// Memory that is counted, bytes: what the driver reports where a source says so; GiB where a source counts GiB; else
-    /// 1e9 bytes a GB.
+    /// Memory that a process is given, bytes: what `cudaMemGetInfo` or `hipMemGetInfo` reports as the total, as start-up logs of
+    /// servers show it. It is less than the board has; error correction and the driver take their part first.
     pub memory_bytes: f64,
     /// Prices; the first of a kind stands for it.
     pub prices: &'static [Price],
@@ -131,7 +131,7 @@ mod tests {
                 let is_spot = price.what.contains("spot figure");
                 assert_eq!(price.kind == PriceKind::Spot, is_spot, "{}: {}", gpu.id, price.what);
             }
-            // Counted memory is the stated one in GB, in GiB, or a little less.
+            // It is the stated one in GB, in GiB, or a little less.
             let ratio = gpu.memory_bytes / (gpu.memory_gb.value * 1e9);
             assert!((0.95..1.08).contains(&ratio), "{}: {ratio}", gpu.id);
             assert_eq!(Gpu::named(gpu.id), Some(&gpu));

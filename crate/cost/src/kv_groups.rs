@@ -1,8 +1,12 @@
 //! How vLLM v1 sorts the layers of a model into groups of its KV cache, and what a block of one takes
 //! (vllm/v1/core/kv_cache_planning.py, `_get_kv_cache_groups_uniform_page_size` and `get_kv_cache_config_from_groups`).
 //!
-//! A block holds tokens of the layers of one group; all groups take their blocks from one pool, so a block is as large as the largest
-//! group needs it, and what a smaller one leaves of it is padding.
+//! A block holds tokens of the layers of one group; all groups take their blocks from one pool, so a block is as large as the
+//! largest group needs it, and what a smaller one leaves of it is padding. Where the tokens of one kind are a part of
+//! another's in size, its blocks hold as many times more of them.
+
+use crate::deployment::Deployment;
+use crate::models::WindowKind;
 
 /// What a layer keeps of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +39,8 @@ pub struct KvGroupPlan {
     pub kind: LayerKv,
     /// Layers of each group.
     pub layers: Vec<u32>,
+    /// How many times the tokens of the block size a block of theirs holds.
+    pub ratio: u32,
 }
 
 /// The groups of a model.
@@ -42,15 +48,16 @@ pub struct KvGroupPlan {
 pub struct KvGroupsPlan {
     /// The groups by kind, in the order of their first layers.
     pub kinds: Vec<KvGroupPlan>,
-    /// Bytes of a token of one layer on one GPU.
+    /// Bytes of a token of one layer on one GPU, of the kind whose tokens are largest.
     token_bytes: f64,
     /// Bytes of a state of one layer; 0 where no layer has one.
     state_bytes: f64,
+    /// Bytes of a token beside those of the layers: of the indexers of sparse attention.
+    extra_bytes: f64,
 }
 
-/// Sorts layers into groups of equal size: as many layers as the rarest kind has, or, where the others have less than half as many more,
-/// as the most frequent kind has. `None`: there is no layer with attention, or layers of different attention keep tokens of different size,
-/// for which vLLM changes the block size of some layers.
+/// Sorts layers into groups of equal size: as many layers as the rarest kind has, or, where the others have less than half as
+/// many more, as the most frequent kind has. `None`: there is no layer with attention.
 pub fn kv_groups(layers: &[LayersOfKind]) -> Option<KvGroupsPlan> {
     let mut kinds: Vec<LayersOfKind> = Vec::new();
     for own in layers.iter().filter(|own| own.layers > 0) {
@@ -60,10 +67,12 @@ pub fn kv_groups(layers: &[LayersOfKind]) -> Option<KvGroupsPlan> {
         }
     }
     let is_state = |own: &&LayersOfKind| own.kind == LayerKv::State;
-    let token_bytes = kinds.iter().find(|own| !is_state(own))?.bytes;
-    if kinds.iter().any(|own| !is_state(&own) && own.bytes != token_bytes) {
-        return None;
-    }
+    let token_bytes = kinds
+        .iter()
+        .filter(|own| !is_state(own))
+        .map(|own| own.bytes)
+        .reduce(f64::max)
+        .filter(|b| *b > 0.0)?;
     let most = kinds.iter().map(|own| own.layers).max()?;
     let fewest = kinds.iter().map(|own| own.layers).min()?;
     let size = if f64::from(most) < 1.5 * f64::from(fewest) { most } else { fewest };
@@ -71,16 +80,54 @@ pub fn kv_groups(layers: &[LayersOfKind]) -> Option<KvGroupsPlan> {
         let groups = own.layers.div_ceil(size);
         // The layers are dealt out one by one.
         let layers = (0..groups).map(|group| (own.layers - group).div_ceil(groups)).collect();
-        KvGroupPlan { kind: own.kind, layers }
+        let times = token_bytes / own.bytes;
+        // Other sizes are filled up (`unify_kv_cache_spec_page_size`).
+        let is_part = !is_state(&own) && times == times.trunc();
+        KvGroupPlan { kind: own.kind, layers, ratio: if is_part { times as u32 } else { 1 } }
     };
     Some(KvGroupsPlan {
         token_bytes,
         state_bytes: kinds.iter().filter(is_state).map(|own| own.bytes).fold(0.0, f64::max),
+        extra_bytes: 0.0,
         kinds: kinds.iter().map(of_kind).collect(),
     })
 }
 
 impl KvGroupsPlan {
+    /// Of the stage of a deployment that has most layers; `None`: no layer keeps tokens.
+    pub fn of(deployment: &Deployment) -> Option<Self> {
+        let model = &deployment.model;
+        let share = f64::from(deployment.most_layers()) / f64::from(model.layers);
+        let of_stage = |layers: u32| (f64::from(layers) * share).ceil() as u32;
+        let mut layers = Vec::new();
+        // In models with both, the first layer has a window or a state.
+        if let Some(window) = model.window {
+            let kind = match window.kind {
+                WindowKind::Sliding => LayerKv::SlidingWindow(window.tokens),
+                WindowKind::Chunked => LayerKv::ChunkedLocal(window.tokens),
+            };
+            let layers_of_window = of_stage(window.layers - window.shared_kv_layers);
+            layers.push(LayersOfKind {
+                kind,
+                layers: layers_of_window,
+                bytes: deployment.window_kv_bytes_per_layer(),
+            });
+        }
+        if let Some(recurrent) = model.recurrent {
+            let bytes = deployment.state_bytes_per_layer();
+            layers.push(LayersOfKind { kind: LayerKv::State, layers: of_stage(recurrent.layers), bytes });
+        }
+        let full = of_stage(model.full_layers() - model.shared_kv_layers);
+        layers.push(LayersOfKind {
+            kind: LayerKv::Full,
+            layers: full,
+            bytes: deployment.kv_bytes_per_layer(),
+        });
+        let plan = kv_groups(&layers)?;
+        let indexed = model.attention.indexer().map_or(0.0, |i| f64::from(i.layers) * i.kv_bytes());
+        Some(Self { extra_bytes: indexed * share, ..plan })
+    }
+
     /// How many groups.
     pub fn count(&self) -> u32 {
         self.kinds.iter().map(|kind| kind.layers.len() as u32).sum()
@@ -91,15 +138,40 @@ impl KvGroupsPlan {
         self.kinds.iter().flat_map(|kind| &kind.layers).copied().max().unwrap_or(0)
     }
 
-    /// Bytes on one GPU of a block of `block_size` tokens. A state takes a whole block: vLLM raises the block size until it fits.
+    /// The block size that vLLM takes where a layer has a state: the smallest multiple of `block_size` tokens that is as large as
+    /// one (vllm/platforms/interface.py, `_align_hybrid_block_size`).
+    pub fn aligned_block_size(&self, block_size: u32) -> u32 {
+        let least = (self.state_bytes / (self.token_bytes * f64::from(block_size))).ceil().max(1.0);
+        block_size.saturating_mul(least as u32)
+    }
+
+    /// Bytes on one GPU of a block of `block_size` tokens. A state takes a whole block.
     pub fn block_bytes(&self, block_size: u32) -> f64 {
         let page = (self.token_bytes * f64::from(block_size)).max(self.state_bytes);
-        page * f64::from(self.most_layers())
+        page * f64::from(self.most_layers()) + self.extra_bytes * f64::from(block_size)
     }
 
     /// Blocks that fit in this many bytes. vLLM never gives one of them to a request (its null block).
     pub fn blocks(&self, bytes: f64, block_size: u32) -> u32 {
         (bytes / self.block_bytes(block_size)) as u32
+    }
+
+    /// Most blocks that a request of `tokens` takes, of which at most `under_way` are not computed
+    /// (vllm/v1/kv_cache_interface.py, `max_memory_usage_bytes`).
+    pub fn blocks_of_request(&self, tokens: u32, under_way: u32, block_size: u32) -> u32 {
+        let of_kind = |kind: &KvGroupPlan| {
+            let size = block_size.saturating_mul(kind.ratio);
+            let blocks = match kind.kind {
+                LayerKv::Full => tokens.div_ceil(size),
+                LayerKv::SlidingWindow(window) => {
+                    (window.max(1) - 1).saturating_add(under_way).min(tokens).div_ceil(size) + 1
+                }
+                LayerKv::ChunkedLocal(chunk) => chunk.saturating_add(under_way).min(tokens).div_ceil(size),
+                LayerKv::State => 1,
+            };
+            blocks.saturating_mul(kind.layers.len() as u32)
+        };
+        self.kinds.iter().map(of_kind).fold(0, u32::saturating_add)
     }
 }
 

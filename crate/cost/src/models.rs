@@ -184,7 +184,8 @@ impl WindowLayers {
 impl RecurrentLayers {
     /// Channels that the convolution runs over.
     pub fn channels(&self) -> f64 {
-        f64::from(self.heads) * f64::from(self.head_dim) + 2.0 * f64::from(self.key_heads) * f64::from(self.state)
+        f64::from(self.heads) * f64::from(self.head_dim)
+            + 2.0 * f64::from(self.key_heads) * f64::from(self.state)
     }
 
     /// Outputs of the projection before the recurrence: the convolution's channels, a gate as wide as the values, and of each
@@ -438,7 +439,8 @@ impl Model {
         let tables = if self.tied_embeddings { 1.0 } else { 2.0 };
         let experts = self.experts.map_or(0.0, |e| {
             let routed = f64::from(routed(&e));
-            routed * (self.expert_parameters() + f64::from(e.biases)) + self.shared_expert_parameters()
+            routed * (self.expert_parameters() + f64::from(e.biases))
+                + self.shared_expert_parameters()
                 + f64::from(e.count) * f64::from(self.hidden)
                 + 2.0 * f64::from(self.hidden) * f64::from(e.latent)
         });

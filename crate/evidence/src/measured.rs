@@ -5,6 +5,7 @@ use servescope_workload::statistics::sort;
 
 pub mod operators;
 pub mod splitwise;
+pub mod startup;
 
 /// The share `q` of errors lies at or below this, which is one of them: nothing is interpolated. NaN for none.
 fn quantile(errors: &mut [f64], q: f64) -> f64 {

@@ -167,7 +167,8 @@ impl ModelConfig {
         match fields.bounded(&CONTEXT, Id::ModelContext) {
             Some(context) => self.set(Id::ModelContext, context),
             None => {
-                self.notes.push(fields.assumed(CONTEXT[0], &Id::ModelContext.row().default_value().to_text()));
+                self.notes
+                    .push(fields.assumed(CONTEXT[0], &Id::ModelContext.row().default_value().to_text()));
             }
         }
         let tied = fields.flag("tie_word_embeddings");
@@ -320,29 +321,38 @@ impl ModelConfig {
     fn state(&mut self, fields: &mut Fields<'_>, family: ModelFamily) {
         let is_delta = fields.amount(&["linear_num_value_heads"]).is_some();
         let inner = fields.object("linear_attn_config");
-        let kind = if is_delta || inner.is_some() {
-            ModelStateKind::GatedDelta
-        } else {
-            ModelStateKind::Mamba2
-        };
+        let kind =
+            if is_delta || inner.is_some() { ModelStateKind::GatedDelta } else { ModelStateKind::Mamba2 };
         self.settings.push((Id::ModelStateKind, ModelStateKind::ID.value(kind)));
         let of_inner = |name: &str| inner.and_then(|config| config.get(name)).and_then(Json::as_f64);
         for (names, id, own) in [
-            (["linear_num_value_heads", "mamba_num_heads", "mamba_n_heads"], Id::ModelStateHeads, "num_heads"),
+            (
+                ["linear_num_value_heads", "mamba_num_heads", "mamba_n_heads"],
+                Id::ModelStateHeads,
+                "num_heads",
+            ),
             (["linear_value_head_dim", "mamba_head_dim", "mamba_d_head"], Id::ModelStateHeadDim, "head_dim"),
             (["linear_num_key_heads", "n_groups", "mamba_n_groups"], Id::ModelStateKeyHeads, "num_heads"),
             (["linear_key_head_dim", "ssm_state_size", "mamba_d_state"], Id::ModelStateKeyDim, "head_dim"),
-            (["linear_conv_kernel_dim", "conv_kernel", "mamba_d_conv"], Id::ModelConvolution, "short_conv_kernel_size"),
+            (
+                ["linear_conv_kernel_dim", "conv_kernel", "mamba_d_conv"],
+                Id::ModelConvolution,
+                "short_conv_kernel_size",
+            ),
         ] {
             let value = of_inner(own).unwrap_or_else(|| fields.needed(&names, id));
             self.set(id, value);
         }
-        let named = ["mamba_ssm_cache_dtype", "mamba_ssm_dtype"].into_iter().find_map(|name| fields.text(name));
-        self.set(Id::ModelStateBytes, match named {
-            Some("float32") => 4.0,
-            Some(_) => 2.0,
-            None => family.state_bytes,
-        });
+        let named =
+            ["mamba_ssm_cache_dtype", "mamba_ssm_dtype"].into_iter().find_map(|name| fields.text(name));
+        self.set(
+            Id::ModelStateBytes,
+            match named {
+                Some("float32") => 4.0,
+                Some(_) => 2.0,
+                None => family.state_bytes,
+            },
+        );
     }
 
     /// MLPs and experts.

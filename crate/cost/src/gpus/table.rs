@@ -18,16 +18,8 @@ const fn estimate(usd_per_hour: f64, source: &'static str, what: &'static str) -
     Price { usd_per_hour, kind: PriceKind::Estimate, source, what }
 }
 
-const fn gb(gb: f64) -> f64 {
-    gb * 1e9
-}
-
 const fn gib(gib: f64) -> f64 {
     gib * 1_073_741_824.0
-}
-
-const fn mib(mib: f64) -> f64 {
-    mib * 1_048_576.0
 }
 
 /// The GPUs.
@@ -43,7 +35,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(25.0, "aic"),
         tdp_w: Some(fact(400.0, "aic")),
-        memory_bytes: gib(80.0),
+        memory_bytes: gib(79.25),
         prices: &[
             on_demand(2.79, "sky_lambda", "gpu_8x_a100_80gb_sxm4 22.32/8"),
             on_demand(2.4984, "tb", "Modal A100 80GB, 2026-05-07"),
@@ -61,7 +53,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(25.0, "aic"),
         tdp_w: None,
-        memory_bytes: gib(40.0),
+        memory_bytes: gib(39.4),
         prices: &[
             on_demand(1.99, "sky_lambda", "gpu_1x_a100 / gpu_1x_a100_sxm4 on demand"),
             on_demand(1.48, "tb", "Lambda A100 40GB, 2026-05-07 page"),
@@ -78,7 +70,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(25.0, "aic"),
         tdp_w: Some(fact(300.0, "aic")),
-        memory_bytes: gib(80.0),
+        memory_bytes: gib(79.25),
         prices: &[on_demand(1.39, "sky_runpod", "1x_A100-80GB_SECURE (A100 PCIe)")],
     },
     Gpu {
@@ -92,7 +84,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(50.0, "aic"),
         tdp_w: Some(fact(700.0, "aic")),
-        memory_bytes: gib(80.0),
+        memory_bytes: gib(79.2),
         prices: &[
             on_demand(2.95, "sky_nebius", "gpu-h100-sxm 1 GPU on demand (spot 1.25)"),
             on_demand(3.78, "tb", "Lambda 1x H100 SXM, 2026-05-07"),
@@ -113,7 +105,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(50.0, "aic"),
         tdp_w: Some(fact(350.0, "aic")),
-        memory_bytes: gib(80.0),
+        memory_bytes: gib(79.2),
         prices: &[
             on_demand(3.29, "sky_lambda", "gpu_1x_h100_pcie on demand"),
             on_demand(2.86, "tb", "Lambda 1x H100 PCIe, 2026-05-07"),
@@ -130,7 +122,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(50.0, "aic"),
         tdp_w: Some(fact(700.0, "aic")),
-        memory_bytes: gib(141.0),
+        memory_bytes: gib(139.8),
         prices: &[
             on_demand(3.5, "sky_nebius", "gpu-h200-sxm 1 GPU on demand (spot 1.45)"),
             estimate(1.41, "ixc", "hyperscaler TCO"),
@@ -148,7 +140,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(100.0, "aic"),
         tdp_w: Some(fact(1000.0, "aic")),
-        memory_bytes: gb(180.0),
+        memory_bytes: gib(178.35),
         prices: &[
             on_demand(6.99, "sky_lambda", "gpu_1x_b200_sxm6 on demand"),
             on_demand(6.69, "sky_lambda", "gpu_8x_b200_sxm6 53.52/8"),
@@ -168,7 +160,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(100.0, "aic"),
         tdp_w: Some(fact(1100.0, "aic")),
-        memory_bytes: mib(275_040.0),
+        memory_bytes: gib(267.69),
         prices: &[estimate(2.34, "ixc", "hyperscaler TCO, marked temporary (1.2 x B200) by the source")],
     },
     Gpu {
@@ -182,7 +174,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 72,
         node_link_gb_s: fact(50.0, "quoted"),
         tdp_w: Some(fact(1200.0, "aic")),
-        memory_bytes: mib(189_471.0),
+        memory_bytes: gib(184.3),
         prices: &[estimate(2.21, "ixc", "hyperscaler TCO"), estimate(2.75, "ixc", "neocloud TCO")],
     },
     Gpu {
@@ -196,7 +188,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 72,
         node_link_gb_s: fact(100.0, "quoted"),
         tdp_w: Some(fact(1400.0, "aic")),
-        memory_bytes: gb(288.0),
+        memory_bytes: gib(276.8),
         prices: &[estimate(2.652, "ixc", "hyperscaler TCO, marked temporary by the source")],
     },
     Gpu {
@@ -210,7 +202,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(1.5625, "eth100"),
         tdp_w: Some(fact(150.0, "zest")),
-        memory_bytes: gb(24.0),
+        memory_bytes: gib(22.06),
         prices: &[
             on_demand(1.29, "sky_lambda", "gpu_1x_a10 on demand"),
             on_demand(0.86, "tb", "Lambda A10, 2026-05-07"),
@@ -227,7 +219,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(1.5625, "eth100"),
         tdp_w: None,
-        memory_bytes: gb(24.0),
+        memory_bytes: gib(22.06),
         prices: &[],
     },
     Gpu {
@@ -241,7 +233,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(1.5625, "eth100"),
         tdp_w: Some(fact(300.0, "ecer")),
-        memory_bytes: gb(48.0),
+        memory_bytes: gib(44.43),
         prices: &[on_demand(1.28, "vidur", "CoreWeave list 2024-02-07")],
     },
     Gpu {
@@ -255,7 +247,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(25.0, "aic"),
         tdp_w: Some(fact(72.0, "aic")),
-        memory_bytes: gb(24.0),
+        memory_bytes: gib(22.05),
         prices: &[on_demand(0.7992, "tb", "Modal L4, 2026-05-07")],
     },
     Gpu {
@@ -270,7 +262,7 @@ pub const GPUS: [Gpu; 20] = [
         // The fabric has 50; the card's PCIe carries less.
         node_link_gb_s: fact(32.0, "aic"),
         tdp_w: Some(fact(350.0, "aic")),
-        memory_bytes: mib(46_068.0),
+        memory_bytes: gib(44.4),
         prices: &[
             on_demand(1.5484, "sky_nebius", "gpu-l40s-a 1 GPU 8 vCPU on demand"),
             on_demand(1.9512, "tb", "Modal L40S, 2026-05-07"),
@@ -287,7 +279,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(50.0, "aic"),
         tdp_w: Some(fact(600.0, "aic rtxpro")),
-        memory_bytes: mib(97_887.0),
+        memory_bytes: gib(95.0),
         prices: &[],
     },
     Gpu {
@@ -301,7 +293,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(1.5625, "eth100"),
         tdp_w: Some(fact(450.0, "r4090")),
-        memory_bytes: gb(24.0),
+        memory_bytes: gib(23.55),
         prices: &[on_demand(0.6, "db", "page's on-demand figure"), spot(0.34, "db", "page's spot figure")],
     },
     Gpu {
@@ -315,7 +307,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(50.0, "quoted"),
         tdp_w: Some(fact(750.0, "gpublog yob")),
-        memory_bytes: gb(192.0),
+        memory_bytes: gib(191.98),
         prices: &[
             on_demand(1.71, "gpublog", "TensorWave"),
             on_demand(1.85, "gpublog", "Vultr"),
@@ -334,7 +326,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(50.0, "quoted"),
         tdp_w: Some(fact(1000.0, "yob")),
-        memory_bytes: gb(256.0),
+        memory_bytes: gib(255.98),
         prices: &[
             on_demand(2.0, "awes", "low end of quoted cloud rental range 2.00-2.25"),
             estimate(1.28, "ixc", "hyperscaler TCO"),
@@ -352,7 +344,7 @@ pub const GPUS: [Gpu; 20] = [
         gpus_per_node: 8,
         node_link_gb_s: fact(50.0, "quoted"),
         tdp_w: None,
-        memory_bytes: gb(288.0),
+        memory_bytes: gib(287.98),
         prices: &[estimate(1.48, "ixc", "hyperscaler TCO"), estimate(1.9, "ixc", "neocloud TCO")],
     },
 ];

@@ -8,6 +8,8 @@ use crate::models::{Attention, Model};
 const GIB: f64 = 1_073_741_824.0;
 /// Bytes of an activation.
 const ACTIVATION: f64 = 2.0;
+/// What the allocator loses between tensors.
+const FRAGMENTS: f64 = 0.05 * GIB;
 /// Bytes of a 32-bit logit.
 const LOGIT: f64 = 4.0;
 
@@ -41,7 +43,7 @@ impl VllmVersion {
     /// Copies of the 32-bit logits of a request while its token is sampled, at the peak: through 0.16 a sort of values and
     /// indices with its work space, and a softmax; later logits at 16 and at 32 bits, probabilities and noise.
     fn sampler_copies(self) -> f64 {
-        if self >= Self::V0_17 { 3.5 } else { 9.8 }
+        if self >= Self::V0_17 { 3.5 } else { 9.5 }
     }
 
     /// The same that stay: counts for penalties, and a bit for each word of the prompt.
@@ -80,10 +82,12 @@ pub(super) fn activation_bytes(deployment: &Deployment, of: &Profiled, version: 
     let forward = tokens * dense_token_bytes(deployment).max(attention_token_bytes(deployment));
     let experts = tokens * expert_token_bytes(deployment);
     let latent = latent_work_space(deployment, of);
-    if version >= VllmVersion::V0_11 {
-        return experts + latent + kept + outputs + forward.max(sampling);
+    let peak = |forward: f64| forward.max(sampling + outputs) + FRAGMENTS;
+    // The experts' work space stays once it has been taken.
+    if version >= VllmVersion::V0_17 {
+        return experts + latent + kept + peak(forward + outputs);
     }
-    outputs + latent + (forward + experts).max(sampling)
+    latent + peak(forward + experts + outputs)
 }
 
 /// Of a token in a dense MLP or shared experts: residual stream and input, both products, the activation.
@@ -157,13 +161,16 @@ pub fn captured_sizes(largest: u32) -> u32 {
 /// Bytes that stay beside weights and activations: the CUDA context and the buffers of collectives where the version counts
 /// them, and libraries' own.
 pub(super) fn other_bytes(deployment: &Deployment, version: VllmVersion) -> f64 {
-    const LIBRARIES: f64 = 0.15 * GIB;
+    const LIBRARIES: f64 = 0.13 * GIB;
     const CONTEXT: f64 = 0.5 * GIB;
-    const COLLECTIVES: f64 = 1.0 * GIB;
+    const SHARED: f64 = 0.42 * GIB;
+    const COLLECTIVES: f64 = 0.3 * GIB;
     let is_shared = deployment.gpus() > 1;
     let context = if version == VllmVersion::V0_8 { CONTEXT } else { 0.0 };
-    let collectives = if version < VllmVersion::V0_11 && is_shared { COLLECTIVES } else { 0.0 };
-    LIBRARIES + context + collectives
+    let shared = if is_shared { SHARED } else { 0.0 };
+    // Through 0.10 the buffers of collectives are taken after the first look at the memory; since 0.17 there are more of them.
+    let has_more = is_shared && (version < VllmVersion::V0_11 || version >= VllmVersion::V0_17);
+    LIBRARIES + context + shared + if has_more { COLLECTIVES } else { 0.0 }
 }
 
 fn tensor(deployment: &Deployment) -> f64 {
@@ -177,6 +184,9 @@ mod tests {
     #[test]
     fn captured_sizes_are_those_of_vllm() {
         // 1, 2, 4, 8 to 248 by 8, and from 256 on by 16.
-        assert_eq!([1, 2, 4, 8, 248, 256, 272, 512, 1024].map(captured_sizes), [1, 2, 3, 4, 34, 35, 36, 51, 83]);
+        assert_eq!(
+            [1, 2, 4, 8, 248, 256, 272, 512, 1024].map(captured_sizes),
+            [1, 2, 3, 4, 34, 35, 36, 51, 83]
+        );
     }
 }

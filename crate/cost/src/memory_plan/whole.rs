@@ -3,6 +3,7 @@
 use super::vllm::{self, Profiled, VllmVersion};
 use super::weights::{kernel_bytes, weight_bytes};
 use crate::deployment::Deployment;
+use crate::kv_groups::KvGroupsPlan;
 use crate::models::Attention;
 
 /// What of the memory is not for weights, adapters and KV cache.
@@ -30,6 +31,8 @@ pub struct Ask {
     pub reserve: Reserve,
     /// Bytes for the KV cache of each GPU, whatever the reserve; 0: what is left.
     pub kv_bytes: f64,
+    /// Tokens of a block.
+    pub block_size: u32,
 }
 
 /// Bytes on the GPU that has most to hold.
@@ -53,7 +56,11 @@ pub struct MemoryPlan {
     pub kv_bytes: f64,
     /// Bytes of a KV token on this GPU, within every window.
     pub kv_token_bytes: f64,
-    /// Bytes that are missing for the weights, the activations, the adapters and one token, or the KV cache asked for; 0
+    /// Blocks that a replica gives to requests.
+    pub blocks: u32,
+    /// KV tokens of a replica: in requests of the longest length, where layers keep a part of the tokens only.
+    pub kv_tokens: u32,
+    /// Bytes that are missing for the weights, the activations, the adapters and one token, block or request, or the KV cache asked for; 0
     /// where they fit.
     pub missing_bytes: f64,
 }
@@ -83,6 +90,10 @@ impl MemoryPlan {
             let left = left - margin_bytes;
             (left.max(0.0), margin_bytes, left)
         };
+        let pool = match ask.reserve {
+            Reserve::Margin(_) => Pool::of_tokens(kv_bytes, kv_token_bytes, ask.block_size),
+            Reserve::Vllm { version, .. } => Pool::of_groups(deployment, ask, version, kv_bytes),
+        };
         Self {
             memory_bytes,
             weight_bytes,
@@ -93,7 +104,9 @@ impl MemoryPlan {
             margin_bytes,
             kv_bytes,
             kv_token_bytes,
-            missing_bytes: (ask.kv_bytes.max(kv_token_bytes) - left).max(0.0),
+            blocks: pool.blocks,
+            kv_tokens: pool.tokens,
+            missing_bytes: (ask.kv_bytes.max(pool.least_bytes) - left).max(0.0),
         }
     }
 
@@ -101,10 +114,39 @@ impl MemoryPlan {
     pub fn fits(&self) -> bool {
         self.missing_bytes == 0.0
     }
+}
 
-    /// KV tokens that fit on a replica; each stage keeps its layers of every token.
-    pub fn kv_tokens(&self) -> u32 {
-        (self.kv_bytes / self.kv_token_bytes) as u32
+/// What the memory of the KV cache holds.
+struct Pool {
+    blocks: u32,
+    tokens: u32,
+    /// What it has to hold at least.
+    least_bytes: f64,
+}
+
+impl Pool {
+    /// Every layer keeps every token; one has to fit.
+    fn of_tokens(kv_bytes: f64, kv_token_bytes: f64, block_size: u32) -> Self {
+        let tokens = (kv_bytes / kv_token_bytes) as u32;
+        Self { blocks: tokens / block_size.max(1), tokens, least_bytes: kv_token_bytes }
+    }
+
+    /// As vLLM has it: one block is never given to a request, and one request of the longest length has to fit
+    /// (vllm/v1/core/kv_cache_planning.py, `check_enough_kv_cache_memory`).
+    fn of_groups(deployment: &Deployment, ask: &Ask, version: VllmVersion, kv_bytes: f64) -> Self {
+        let Some(groups) = KvGroupsPlan::of(deployment) else {
+            return Self { blocks: 0, tokens: 0, least_bytes: 0.0 };
+        };
+        let batches = version.batches_under_way(deployment.pipeline_parallel);
+        let under_way = ask.largest.batch_tokens.saturating_mul(batches);
+        let needed = groups.blocks_of_request(ask.largest.longest, under_way, ask.block_size).max(1);
+        let blocks = groups.blocks(kv_bytes, ask.block_size).saturating_sub(1);
+        let requests = f64::from(blocks) / f64::from(needed);
+        Self {
+            blocks,
+            tokens: (requests * f64::from(ask.largest.longest)) as u32,
+            least_bytes: f64::from(needed + 1) * groups.block_bytes(ask.block_size),
+        }
     }
 }
 
@@ -153,8 +195,13 @@ mod tests {
 
     const LARGEST: Profiled =
         Profiled { batch_tokens: 2048, requests: 256, longest: 4096, captured_tokens: 512 };
-    const ASK: Ask =
-        Ask { largest: LARGEST, adapter_bytes: 0.0, reserve: Reserve::Margin(0.1), kv_bytes: 0.0 };
+    const ASK: Ask = Ask {
+        largest: LARGEST,
+        adapter_bytes: 0.0,
+        reserve: Reserve::Margin(0.1),
+        kv_bytes: 0.0,
+        block_size: 16,
+    };
 
     fn deployment(gpu: &str, model: &str, tensor_parallel: u32, pipeline_parallel: u32) -> Deployment {
         Deployment {
@@ -187,13 +234,13 @@ mod tests {
     #[test]
     fn pools_are_near_measured_ones() {
         let plan = MemoryPlan::of(&deployment("a100_80_sxm", "opt-13b", 1, 1), &ASK);
-        assert!((60_000..70_000).contains(&plan.kv_tokens()), "{}", plan.kv_tokens());
+        assert!((60_000..70_000).contains(&plan.kv_tokens), "{}", plan.kv_tokens);
     }
 
     #[test]
     fn what_does_not_fit_says_how_much_is_missing() {
         let plan = MemoryPlan::of(&deployment("a100_80_sxm", "llama-2-70b", 1, 1), &ASK);
-        assert!(!plan.fits() && plan.kv_tokens() == 0);
+        assert!(!plan.fits() && plan.kv_tokens == 0);
         let missing = plan.missing_bytes / 1e9;
         assert!((60.0..64.0).contains(&missing), "{missing}");
         assert!(MemoryPlan::of(&deployment("a100_80_sxm", "llama-2-70b", 4, 1), &ASK).fits());
@@ -212,12 +259,12 @@ mod tests {
                 MemoryPlan::of(&Deployment { weights, kv, ..base }, &ASK)
             };
             let one = with(tensor, stages);
-            prop_assert!(with(2 * tensor, stages).kv_tokens() >= one.kv_tokens());
-            prop_assert!(with(tensor, stages + 1).kv_tokens() >= one.kv_tokens());
+            prop_assert!(with(2 * tensor, stages).kv_tokens >= one.kv_tokens);
+            prop_assert!(with(tensor, stages + 1).kv_tokens >= one.kv_tokens);
             let parts =
                 one.weight_bytes + one.activation_bytes + one.adapter_bytes + one.margin_bytes + one.kv_bytes;
             prop_assert!(!one.fits() || (parts / one.memory_bytes - 1.0).abs() < 1e-9);
-            prop_assert_eq!(one.fits(), one.kv_tokens() >= 1);
+            prop_assert_eq!(one.fits(), one.kv_tokens >= 1);
         }
 
         /// A KV cache of a given size fits exactly where its bytes are left, and what is missing is what is not left.

@@ -820,7 +820,13 @@ pub const MODELS: [Model; 70] = [
         attention: latent(96, 1536, [64, 128, 128], None),
         recurrent: delta(69, [96, 128, 96, 128], 4),
         mlp_hidden: 33_792,
-        experts: Some(Experts { shared: 2, shared_hidden: 3072, latent: 3584, dense_layers: 1, ..experts(896, 16, 3072) }),
+        experts: Some(Experts {
+            shared: 2,
+            shared_hidden: 3072,
+            latent: 3584,
+            dense_layers: 1,
+            ..experts(896, 16, 3072)
+        }),
         checkpoint: Some(WeightFormat::Mxfp4),
         unquantized: 0.0169,
         vocabulary: 163_840,

@@ -125,11 +125,8 @@ impl Shard {
             Attention::Latent { heads, query_rank, kv_rank, rope_dim, nope_dim, value_dim, indexer } => {
                 let [q, c, r, k, v] = [query_rank, kv_rank, rope_dim, nope_dim, value_dim].map(f64::from);
                 let n = of_heads(heads);
-                let (down, up) = if query_rank > 0 {
-                    ((h, q), (q, n * (k + r)))
-                } else {
-                    ((0.0, 0.0), (h, n * (k + r)))
-                };
+                let (down, up) =
+                    if query_rank > 0 { ((h, q), (q, n * (k + r))) } else { ((0.0, 0.0), (h, n * (k + r))) };
                 Self {
                     before: [down, up, (h, c + r), (c, n * (k + v))],
                     names: ["query_down", "query_up", "kv_down", "kv_up"],
@@ -327,7 +324,8 @@ impl Roofline {
         let c = &self.corrections;
         let h = f64::from(self.deployment.model.hidden);
         let model = &self.deployment.model;
-        let mixers = layers.map(|layers| layers * of_layers(model, model.layers - model.layers_without_mixer));
+        let mixers =
+            layers.map(|layers| layers * of_layers(model, model.layers - model.layers_without_mixer));
         self.pointwise(costs, mixers, &c.norm, 2.0 * ACTIVATION * tokens * h, "input_norm");
         for span in self.spans() {
             self.attention_of(costs, batch, layers.map(|layers| layers * span.share), tokens, &span);
@@ -584,10 +582,7 @@ impl Roofline {
         let model = &self.deployment.model;
         let [full, windowed] = &self.shards;
         let reach = model.window.map_or(0.0, |window| f64::from(window.tokens));
-        let spans = [
-            (model.full_layers(), f64::INFINITY, full),
-            (model.window_layers(), reach, windowed),
-        ];
+        let spans = [(model.full_layers(), f64::INFINITY, full), (model.window_layers(), reach, windowed)];
         spans.into_iter().filter(|(layers, ..)| *layers > 0).map(|(layers, window, shard)| Span {
             share: of_layers(model, layers),
             window,

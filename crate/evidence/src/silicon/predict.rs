@@ -306,7 +306,7 @@ fn kv_tokens(
     let largest = Profiled { batch_tokens, requests, longest: own.model.context, captured_tokens };
     let utilization = 1.0 - margin(row);
     let reserve = Reserve::Vllm { utilization, version: VllmVersion::V0_17 };
-    let ask = Ask { largest, adapter_bytes: 0.0, reserve, kv_bytes: 0.0 };
+    let ask = Ask { largest, adapter_bytes: 0.0, reserve, kv_bytes: 0.0, block_size: BLOCK };
     let gpus = own.tensor_parallel * server.attention_data_parallel;
     let plan = MemoryPlan::of(&Deployment { tensor_parallel: gpus, ..*own }, &ask);
     let token_bytes = own.kv_bytes_per_layer() * f64::from(own.most_layers());

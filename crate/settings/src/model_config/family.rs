@@ -134,9 +134,7 @@ impl ModelFamily {
             "gemma" | "cohere" | "smollm3" | "ernie4_5" | "ernie4_5_moe" => tied,
             "olmo3" | "exaone4" => Self { windows: Windows::Every(4.0), ..Self::LLAMA },
             "gemma2" => Self { windows: Windows::Every(2.0), ..tied },
-            "gemma3" | "gemma3_text" => {
-                Self { windows: Windows::Every(6.0), vocabulary: 262_208.0, ..tied }
-            }
+            "gemma3" | "gemma3_text" => Self { windows: Windows::Every(6.0), vocabulary: 262_208.0, ..tied },
             "cohere2" => Self { windows: Windows::Every(4.0), ..tied },
             "phi" | "gpt_neox" | "gptj" | "nemotron" => two_matrices,
             "gpt2" | "gpt_bigcode" | "bloom" | "opt" | "falcon" | "starcoder2" => {

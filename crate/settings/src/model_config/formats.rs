@@ -83,7 +83,8 @@ pub(super) fn read(json: &Json, layers: &[Layer], model: &Model, is_beside: bool
     let mut weighed = vec![];
     for (index, layer) in layers.iter().enumerate() {
         for module in modules(layer, model, is_beside) {
-            let format = if experts_only && !module.is_expert { Format::WIDE } else { rules.format(index, &module) };
+            let format =
+                if experts_only && !module.is_expert { Format::WIDE } else { rules.format(index, &module) };
             weighed.push((format, module.parameters));
         }
     }
@@ -116,7 +117,8 @@ fn summed(weighed: &[(Format, f64)], usual: Option<Format>) -> Found {
 /// The format of the modules that no rule names.
 fn usual(json: &Json, method: &str) -> Option<Format> {
     let groups = json["config_groups"].as_object();
-    let of_group = |group: &Json| of_scheme(&group["weights"]).or_else(|| Format::named(group["format"].as_str()?));
+    let of_group =
+        |group: &Json| of_scheme(&group["weights"]).or_else(|| Format::named(group["format"].as_str()?));
     let general = groups.and_then(|groups| {
         groups.values().find(|group| {
             let targets = group["targets"].as_array();
@@ -178,7 +180,14 @@ impl Rules {
                 named.push((Pattern::of(module), format));
             }
         }
-        let lists = ["modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers", "exclude", "llm_int8_skip_modules"];
+        let lists = [
+            "modules_to_not_convert",
+            "ignore",
+            "exclude_modules",
+            "ignored_layers",
+            "exclude",
+            "llm_int8_skip_modules",
+        ];
         let kept = lists.iter().filter_map(|key| json[*key].as_array()).flatten().filter_map(Json::as_str);
         Self { usual, named, kept: kept.map(Pattern::of).collect() }
     }
@@ -223,9 +232,30 @@ fn modules(layer: &Layer, model: &Model, is_beside: bool) -> Vec<Module> {
         Mixer::State => {
             if let Some(state) = model.recurrent {
                 let inner = state.inner();
-                add(&["linear_attn.in_proj_qkv", "linear_attn.in_proj_qkvz", "mixer.in_proj", "mamba.in_proj", "self_attn.q_proj"], hidden * state.channels());
-                add(&["linear_attn.in_proj_z", "linear_attn.in_proj_qkvz", "mixer.in_proj", "mamba.in_proj", "self_attn.g_proj"], hidden * inner);
-                add(&["linear_attn.out_proj", "mixer.out_proj", "mamba.out_proj", "self_attn.o_proj"], hidden * inner);
+                add(
+                    &[
+                        "linear_attn.in_proj_qkv",
+                        "linear_attn.in_proj_qkvz",
+                        "mixer.in_proj",
+                        "mamba.in_proj",
+                        "self_attn.q_proj",
+                    ],
+                    hidden * state.channels(),
+                );
+                add(
+                    &[
+                        "linear_attn.in_proj_z",
+                        "linear_attn.in_proj_qkvz",
+                        "mixer.in_proj",
+                        "mamba.in_proj",
+                        "self_attn.g_proj",
+                    ],
+                    hidden * inner,
+                );
+                add(
+                    &["linear_attn.out_proj", "mixer.out_proj", "mamba.out_proj", "self_attn.o_proj"],
+                    hidden * inner,
+                );
             }
         }
         Mixer::Nothing => {}

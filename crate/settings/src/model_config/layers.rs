@@ -87,7 +87,12 @@ fn blocks(fields: &mut Fields<'_>, count: usize) -> Option<Option<Vec<Layer>>> {
 
 /// A list of as many entries as there are layers: some files list the layers that draft, too. `None`, beside an error, for
 /// another length or an entry that is not known.
-fn checked<T>(fields: &mut Fields<'_>, name: &'static str, found: Option<Vec<T>>, count: usize) -> Option<Vec<T>> {
+fn checked<T>(
+    fields: &mut Fields<'_>,
+    name: &'static str,
+    found: Option<Vec<T>>,
+    count: usize,
+) -> Option<Vec<T>> {
     let Some(mut found) = found else {
         fields.refuse_value(name);
         return None;
@@ -226,7 +231,8 @@ fn feeds(fields: &mut Fields<'_>, count: usize, is_mixture: bool) -> Option<Vec<
     let step = |fields: &mut Fields<'_>, names: &[&'static str]| {
         fields.amount(names).unwrap_or(1.0).max(1.0) as usize
     };
-    let step_from_end = step(fields, &["decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval"]);
+    let step_from_end =
+        step(fields, &["decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval"]);
     let frequency = step(fields, &["moe_layer_freq"]);
     let has_experts = |layer: usize| match &only {
         Some(list) => list.contains(&layer),
@@ -297,4 +303,3 @@ pub(super) fn sharing(layers: &[Layer], last: f64) -> [f64; 2] {
         of(|layer| matches!(layer.mixer, Mixer::Sliding | Mixer::Chunked)),
     ]
 }
-

@@ -166,8 +166,8 @@ pub use foreign::{
 };
 pub use gateway::{GatewayKind, GatewayWindow, OverQuota, PredictKind, TimeoutKind};
 pub use service::{
-    Allocation, Corrections, CostKind, FairLift, HostOverhead, KvPool, MemoryPlan, ModelAttention, ModelStateKind, ModelWindowKind, NodeNetwork, Order,
-    PredictionOf, Preemption, VllmVersion,
+    Allocation, Corrections, CostKind, FairLift, HostOverhead, KvPool, MemoryPlan, ModelAttention,
+    ModelStateKind, ModelWindowKind, NodeNetwork, Order, PredictionOf, Preemption, VllmVersion,
 };
 pub use workload::{
     ArrivalKind, ClientKind, CurveKind, CurveSampling, LengthCurveKind, LengthKind, LengthSource, Loop,

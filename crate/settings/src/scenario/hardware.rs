@@ -148,6 +148,7 @@ impl Scenario {
             adapter_bytes: self.reserved_bytes(ranks),
             reserve,
             kv_bytes: kv_gib * GIB,
+            block_size: self.block_tokens(),
         };
         MemoryPlan::of(&self.deployment(), &ask)
     }
@@ -172,12 +173,22 @@ impl Scenario {
     /// [`Diagnostic`] with the bytes or tokens that are missing where the model or the adapters do not fit, and for a model that
     /// Vidur's formula does not know.
     pub fn pool_tokens(&self, ranks: AdapterRanks) -> Result<u32, Diagnostic> {
+        Ok(self.pool_memory(ranks)?.0)
+    }
+
+    /// The same, and the blocks that they are in.
+    pub(super) fn pool_memory(&self, ranks: AdapterRanks) -> Result<(u32, u32), Diagnostic> {
         let pool = if self.plans_memory() {
             match self.chosen(choices::MemoryPlan::ID) {
                 choices::MemoryPlan::Vidur => self.vidur_pool_tokens()?,
                 choices::MemoryPlan::Whole => {
                     let plan = self.memory_plan(ranks);
-                    return self.tokens_of(&plan).ok_or_else(|| self.why_not(&plan));
+                    let is_enough = plan.fits() && plan.blocks > 0;
+                    return if is_enough {
+                        Ok((plan.kv_tokens, plan.blocks))
+                    } else {
+                        Err(self.why_not(&plan))
+                    };
                 }
             }
         } else {
@@ -185,20 +196,9 @@ impl Scenario {
         };
         let reserved = self.reserved_tokens(ranks);
         match pool.checked_sub(reserved) {
-            Some(left) if left > 0 => Ok(left),
+            Some(left) if left > 0 => Ok((left, self.blocks_of_tokens(left, self.block_tokens()))),
             _ => Err(adapters_over_pool(reserved, pool)),
         }
-    }
-
-    /// KV tokens of a plan; `None` where it does not fit. One of vLLM's blocks is never used
-    /// (vllm/v1/core/block_pool.py, `null_block`).
-    fn tokens_of(&self, plan: &MemoryPlan) -> Option<u32> {
-        if !self.is_vllm_v1() {
-            return plan.fits().then(|| plan.kv_tokens());
-        }
-        let block = self.whole(Id::BlockSize);
-        let usable = (plan.kv_tokens() / block).saturating_sub(1) * block;
-        Some(usable).filter(|&usable| plan.fits() && usable > 0)
     }
 
     /// Why a plan does not fit: its adapters, the KV cache asked for, or the model.

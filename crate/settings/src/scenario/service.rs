@@ -48,7 +48,8 @@ impl Scenario {
     /// The first pool with the KV memory as given, for adapters of the scenario's own ranks.
     pub fn pool(&self) -> PoolConfig {
         let adapters = self.fleet_adapters(self.adapter_ranks());
-        PoolConfig { adapters, ..self.pool_with(self.whole(Id::MaxTotalTokens)) }
+        let tokens = self.whole(Id::MaxTotalTokens);
+        PoolConfig { adapters, ..self.pool_with(tokens, self.blocks_of_tokens(tokens, self.block_tokens())) }
     }
 
     /// The first pool for adapters of these ranks.
@@ -57,21 +58,20 @@ impl Scenario {
     /// [`Diagnostic`] where the model or the adapters do not fit.
     pub fn pool_for(&self, ranks: AdapterRanks) -> Result<PoolConfig, Diagnostic> {
         let adapters = self.fleet_adapters(ranks);
-        Ok(PoolConfig { adapters, ..self.pool_with(self.pool_tokens(ranks)?) })
+        let (tokens, blocks) = self.pool_memory(ranks)?;
+        Ok(PoolConfig { adapters, ..self.pool_with(tokens, blocks) })
     }
 
     /// A pool whose replicas have this many tokens of KV memory; its adapters take no room and no time.
-    fn pool_with(&self, pool_tokens: u32) -> PoolConfig {
-        // S-LoRA and LightLLM count memory token by token.
-        let block_size = if self.is_active(Id::BlockSize) { self.whole(Id::BlockSize) } else { 1 };
-        let (kv_groups, blocks) = self.kv_groups_and_blocks(pool_tokens, block_size);
+    fn pool_with(&self, pool_tokens: u32, blocks: u32) -> PoolConfig {
+        let block_size = self.block_tokens();
         let max_request_tokens = self.whole(Id::MaxRequestTokens);
         PoolConfig {
             replicas: self.whole(Id::Replicas),
             scheduler: self.chosen(choices::SCHEDULER),
             blocks,
             block_size,
-            kv_groups,
+            kv_groups: self.kv_groups(),
             watermark_blocks: self.active(Id::Watermark).map_or(0, |share| {
                 // vLLM v1 counts its null block, too (vllm/v1/core/kv_cache_manager.py).
                 (share * (f64::from(blocks) + f64::from(u8::from(self.is_vllm_v1())))) as u32
@@ -95,6 +95,11 @@ impl Scenario {
             lora_compute: true,
             adapters: AdapterConfig::FREE,
         }
+    }
+
+    /// Tokens of a block: S-LoRA and LightLLM count memory token by token.
+    pub(super) fn block_tokens(&self) -> u32 {
+        if self.is_active(Id::BlockSize) { self.whole(Id::BlockSize) } else { 1 }
     }
 
     /// A number, if it matters to the scenario.

@@ -3,6 +3,7 @@
 
 use servescope_cost::deployment::Deployment;
 use servescope_cost::gpus::{GPUS, Gpu};
+use servescope_cost::kv_groups::KvGroupsPlan;
 use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
 use servescope_cost::models::Attention;
 use servescope_engine::{Equals, LongPrefill, PoolConfig, SchedulerKind, VllmRules};
@@ -61,7 +62,8 @@ impl Scenario {
     }
 
     /// Tokens of a KV block where none is given: under vLLM v1 the smallest that the kernels of latent attention take, FlashMLA's
-    /// or FlashInfer's 64 on GPUs since Hopper (vllm/platforms/interface.py, `update_block_size_for_backend`).
+    /// or FlashInfer's 64 on GPUs since Hopper; where layers have a state, what is as large as one
+    /// (vllm/platforms/interface.py, `update_block_size_for_backend`, `_align_hybrid_block_size`).
     pub(super) fn usual_block_size(&self) -> Value {
         let usual = Id::BlockSize.row().default_value();
         if !self.is_vllm_v1() || self.cost_kind() == CostKind::Linear {
@@ -72,7 +74,8 @@ impl Scenario {
         if is_latent && gpu.is_hopper_or_blackwell() {
             return Value::Number(64.0);
         }
-        usual
+        let groups = KvGroupsPlan::of(&self.deployment()).filter(|_| model.recurrent.is_some());
+        groups.map_or(usual, |groups| Value::Number(groups.aligned_block_size(16).into()))
     }
 
     /// The largest iteration, by which vLLM plans its memory.
