@@ -105,7 +105,11 @@ impl ScenarioArguments {
             note(&format!("--traffic {}: a workload fitted to {}", traffic.id, traffic.source()));
         }
         if let Some(path) = &self.model_config {
-            let config = ModelConfig::read(&path.display().to_string(), &text(path)?);
+            // Older checkpoints of NVIDIA have the format of their weights in a file of its own.
+            let beside = path.with_file_name("hf_quant_config.json");
+            let beside = if beside.is_file() { Some(text(&beside)?) } else { None };
+            let name = path.display().to_string();
+            let config = ModelConfig::read_beside(&name, &text(path)?, beside.as_deref());
             match config.and_then(|config| config.apply(&mut scenario)) {
                 Ok(notes) => {
                     let is_chosen =

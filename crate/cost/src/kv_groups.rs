@@ -213,10 +213,14 @@ mod tests {
     }
 
     #[test]
-    fn layers_of_different_size_are_no_groups_and_states_take_a_block() {
+    fn blocks_of_small_tokens_hold_more_and_states_take_one() {
         let of = |kind, layers, bytes| LayersOfKind { kind, layers, bytes };
         let window = LayerKv::SlidingWindow(512);
-        assert_eq!(kv_groups(&[of(LayerKv::Full, 5, 2_048.0), of(window, 25, 4_096.0)]), None);
+        // Gemma 4: the layers that see all tokens keep half as much of each.
+        let mixed = kv_groups(&[of(window, 25, 4_096.0), of(LayerKv::Full, 5, 2_048.0)]).expect("groups");
+        assert_eq!(mixed.kinds.iter().map(|kind| kind.ratio).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(mixed.block_bytes(16), 5.0 * 4_096.0 * 16.0);
+        assert_eq!(mixed.blocks_of_request(3_200, 1_000, 16), 100 + 5 * (95 + 1));
         assert_eq!(kv_groups(&[]), None);
         let states =
             kv_groups(&[of(LayerKv::State, 36, 1e6), of(LayerKv::Full, 12, 4_096.0)]).expect("groups");

@@ -28,7 +28,7 @@ fn a_config_gives_the_digest_of_its_dimensions_and_of_its_model() {
         |more: &[&str]| json(&[&RUN[..], &["--set", "cost.kind=roofline"], more].concat())["digest"].clone();
     assert_eq!(summary["digest"], digest(&["--set", "fleet.model=own"]));
     assert_eq!(summary["digest"], digest(&["--set", "fleet.model=llama-3.1-8b"]));
-    let own = digest(&["--model-config", &path, "--set", "model.layers=16"]);
+    let own = digest(&["--model-config", &path, "--set", "fleet.model=own", "--set", "model.layers=16"]);
     assert_ne!(summary["digest"], own);
     assert_eq!(summary["expected_error"]["of"], "models");
     assert!(summary["expected_error"]["models"]["count"].as_u64().unwrap() >= 3);

@@ -31,6 +31,21 @@ pub enum VllmVersion {
 }
 
 impl VllmVersion {
+    /// Of a version as it is written: `0.19.0`, `v0.11.2rc1`. `None`: it is none, or older than 0.8.
+    pub fn of(text: &str) -> Option<Self> {
+        let mut numbers = text.trim_start_matches('v').split('.');
+        let (major, minor) = (numbers.next()?.parse::<u32>().ok()?, numbers.next()?.parse::<u32>().ok()?);
+        Some(match (major, minor) {
+            (0, 0..=7) => return None,
+            (0, 8) => Self::V0_8,
+            (0, 9..=10) => Self::V0_9,
+            (0, 11..=16) => Self::V0_11,
+            (0, 17..=19) => Self::V0_17,
+            (0, 20..=32) => Self::V0_20,
+            _ => Self::V0_33,
+        })
+    }
+
     /// Its share of the memory where none is given (`--gpu-memory-utilization`).
     pub fn utilization(self) -> f64 {
         if self >= Self::V0_20 { 0.92 } else { 0.90 }

@@ -70,6 +70,8 @@ fn server_texts(row: &SiliconRow, server: &RowServer, config: &PoolConfig) -> Ve
         ("fleet.weights", deployment.weights.name().to_owned()),
         ("fleet.kv_format", deployment.kv.name().to_owned()),
         ("fleet.memory_margin", margin.to_string()),
+        ("fleet.vllm_version", accounting(row).name().to_owned()),
+        ("scheduler.block_size", BLOCK.to_string()),
         ("cost.max_cudagraph_capture_size", captured_tokens(row).to_string()),
         ("scheduler.async_scheduling", is_asynchronous(row).to_string()),
         ("scheduler.batch_max_tokens", config.max_batch_tokens.to_string()),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use servescope_cost::kernels::{CAPTURED_TOKENS, Kernels, Layout, NumberFormat, Overheads};
+use servescope_cost::kv_groups::KvGroupsPlan;
 use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
 use servescope_cost::memory_plan::{Ask, MemoryPlan, Reserve};
 use servescope_cost::{
@@ -29,7 +30,7 @@ const MEMORY_UTILIZATION: f64 = 0.9;
 /// vLLM's token budget where none is given: 8192 on an H100 and larger GPUs, in the versions that were measured.
 const BUDGET: u32 = 8192;
 /// Tokens of a KV block.
-const BLOCK: u32 = 16;
+pub(super) const BLOCK: u32 = 16;
 /// Host time of the roofline, microseconds: BLIS's fit to vLLM on an H100, as in `cost.host`.
 const HOST: HostTime = HostTime { base_us: 126.0, per_request_us: 4.4, launch_per_layer_us: 0.0 };
 
@@ -294,23 +295,24 @@ pub(super) fn margin(row: &SiliconRow) -> f64 {
     1.0 - row.flags.memory_utilization.unwrap_or(MEMORY_UTILIZATION)
 }
 
-/// KV tokens of a replica of attention. Replicas that share experts have these split over all their GPUs.
-fn kv_tokens(
-    row: &SiliconRow,
-    server: &RowServer,
-    batch_tokens: u32,
-    requests: u32,
-) -> Result<u32, NotAnswered> {
+/// Whose accounting of memory the row's server has.
+pub(super) fn accounting(row: &SiliconRow) -> VllmVersion {
+    VllmVersion::of(&row.version).unwrap_or(VllmVersion::V0_33)
+}
+
+/// Blocks of the KV cache of a replica of attention, and their groups. Replicas that share experts have these split over all
+/// their GPUs.
+fn kv_blocks(row: &SiliconRow, server: &RowServer, largest: Profiled) -> Result<(u32, KvGroups), NotAnswered> {
     let own = &server.deployment;
-    let captured_tokens = captured_tokens(row);
-    let largest = Profiled { batch_tokens, requests, longest: own.model.context, captured_tokens };
-    let utilization = 1.0 - margin(row);
-    let reserve = Reserve::Vllm { utilization, version: VllmVersion::V0_17 };
+    let reserve = Reserve::Vllm { utilization: 1.0 - margin(row), version: accounting(row) };
     let ask = Ask { largest, adapter_bytes: 0.0, reserve, kv_bytes: 0.0, block_size: BLOCK };
     let gpus = own.tensor_parallel * server.attention_data_parallel;
     let plan = MemoryPlan::of(&Deployment { tensor_parallel: gpus, ..*own }, &ask);
-    let token_bytes = own.kv_bytes_per_layer() * f64::from(own.most_layers());
-    if plan.fits() { Ok((plan.kv_bytes / token_bytes) as u32) } else { Err(NotAnswered::Memory) }
+    let groups = KvGroupsPlan::of(own).ok_or(NotAnswered::Memory)?;
+    let kv_bytes = plan.kv_bytes;
+    let least = groups.blocks_of_request(largest.longest, largest.batch_tokens, BLOCK);
+    let blocks = groups.blocks(kv_bytes, BLOCK).saturating_sub(1);
+    if blocks >= least { Ok((blocks, engine_groups(&groups))) } else { Err(NotAnswered::Memory) }
 }
 
 /// vLLM's scheduler with the flags of a row.
@@ -318,15 +320,19 @@ pub(super) fn config(row: &SiliconRow, server: &RowServer, longest: u32) -> Resu
     let (budget, seqs) = serve_defaults(server.deployment.gpu);
     let max_batch_tokens = row.flags.max_batched_tokens.unwrap_or(budget.min(BUDGET));
     let max_requests = row.flags.max_seqs.unwrap_or(seqs).min(max_batch_tokens);
-    let kv_tokens = kv_tokens(row, server, max_batch_tokens, max_requests)?;
-    if kv_tokens < longest.saturating_add(BLOCK) {
-        return Err(NotAnswered::Memory);
-    }
+    let largest = Profiled {
+        batch_tokens: max_batch_tokens,
+        requests: max_requests,
+        longest: longest.saturating_add(1),
+        captured_tokens: captured_tokens(row),
+    };
+    let (blocks, kv_groups) = kv_blocks(row, server, largest)?;
     Ok(PoolConfig {
         replicas: 1,
         scheduler: SchedulerKind::VllmV1,
-        blocks: kv_tokens / BLOCK,
+        blocks,
         block_size: BLOCK,
+        kv_groups,
         watermark_blocks: 0,
         max_requests,
         max_slots: u32::MAX,

@@ -162,12 +162,12 @@ pub(super) mod workload;
 pub use foreign::{
     ADAPTER_MEMORY, ARRIVALS_PER, AT_CAP, GATEWAY_CHARGE, GATEWAY_CLIENT, KV_FORMAT, LOAD_POLICY,
     OUTPUT_ACCOUNTING, OUTPUT_PREDICTION, PRICE_KIND, QUEUE_CLIENT, RETRY_KIND, ROUTER, SCHEDULER,
-    TOKEN_COST, WEIGHTS,
+    TOKEN_COST, VLLM_VERSION, WEIGHTS,
 };
 pub use gateway::{GatewayKind, GatewayWindow, OverQuota, PredictKind, TimeoutKind};
 pub use service::{
     Allocation, Corrections, CostKind, FairLift, HostOverhead, KvPool, MemoryPlan, ModelAttention,
-    ModelStateKind, ModelWindowKind, NodeNetwork, Order, PredictionOf, Preemption, VllmVersion,
+    ModelStateKind, ModelWindowKind, NodeNetwork, Order, PredictionOf, Preemption,
 };
 pub use workload::{
     ArrivalKind, ClientKind, CurveKind, CurveSampling, LengthCurveKind, LengthKind, LengthSource, Loop,

@@ -16,10 +16,7 @@ impl Scenario {
 
     /// The groups of the engine's KV cache.
     pub(super) fn kv_groups(&self) -> KvGroups {
-        let Some(plan) = self.kv_groups_plan() else { return KvGroups::FULL };
-        let kinds: Vec<(KvGroup, u32)> =
-            plan.kinds.iter().map(|kind| (group(kind.kind), kind.layers.len() as u32)).collect();
-        KvGroups::new(&kinds).unwrap_or(KvGroups::FULL)
+        self.kv_groups_plan().map_or(KvGroups::FULL, |plan| engine_groups(&plan))
     }
 
     /// The blocks of `block_size` tokens of one group that memory for `pool_tokens` of all layers gives.
@@ -31,6 +28,13 @@ impl Scenario {
             u64::from(pool_tokens) * layers / (u64::from(plan.most_layers()) * u64::from(block_size));
         blocks.min(u32::MAX.into()) as u32
     }
+}
+
+/// The groups of a plan as the engine has them.
+pub fn engine_groups(plan: &KvGroupsPlan) -> KvGroups {
+    let kinds: Vec<(KvGroup, u32)> =
+        plan.kinds.iter().map(|kind| (group(kind.kind), kind.layers.len() as u32)).collect();
+    KvGroups::new(&kinds).unwrap_or(KvGroups::FULL)
 }
 
 fn group(kind: LayerKv) -> KvGroup {

@@ -43,14 +43,7 @@ impl Scenario {
 
     /// The version of vLLM whose accounting of memory is followed.
     pub(super) fn vllm_version(&self) -> VllmVersion {
-        match self.chosen(choices::VllmVersion::ID) {
-            choices::VllmVersion::V0_33 => VllmVersion::V0_33,
-            choices::VllmVersion::V0_20 => VllmVersion::V0_20,
-            choices::VllmVersion::V0_17 => VllmVersion::V0_17,
-            choices::VllmVersion::V0_11 => VllmVersion::V0_11,
-            choices::VllmVersion::V0_9 => VllmVersion::V0_9,
-            choices::VllmVersion::V0_8 => VllmVersion::V0_8,
-        }
+        self.chosen(choices::VLLM_VERSION)
     }
 
     /// The share of the memory that is left alone where none is given.

@@ -14,6 +14,8 @@ export const deployment = area('deployment', {
   'memory.short': '{model} does not fit: {missing} GB are missing on each {gpu}. Take more GPUs, a larger one, or smaller weights.',
   'memory.weights': 'weights',
   'memory.activations': 'activations',
+  'memory.graphs': 'CUDA graphs',
+  'memory.other': 'context, collectives and kernels’ own copies',
   'memory.adapters': 'adapters',
   'memory.kv': 'KV cache',
   'memory.margin': 'margin',

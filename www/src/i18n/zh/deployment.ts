@@ -14,6 +14,8 @@ export const deployment: Translation<typeof english> = {
   'memory.short': '{model} 放不下：每块 {gpu} 还差 {missing} GB。请增加 GPU、换更大的 GPU，或压缩权重。',
   'memory.weights': '权重',
   'memory.activations': '激活',
+  'memory.graphs': 'CUDA 图',
+  'memory.other': '上下文、集合通信与内核自带的副本',
   'memory.adapters': '适配器',
   'memory.kv': 'KV 缓存',
   'memory.margin': '余量',

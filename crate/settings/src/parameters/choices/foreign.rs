@@ -1,5 +1,6 @@
 //! Choices whose enums the engine, the cost model and the workload have themselves: here are the names of their values.
 
+use servescope_cost::memory_plan::vllm::VllmVersion;
 use servescope_cost::deployment::{KvFormat, WeightFormat};
 use servescope_cost::gpus::PriceKind;
 use servescope_engine::gateway::config::{Charge, RetryKind};
@@ -52,6 +53,15 @@ foreign_choices! {
         Int4 = "int4",
         Mxfp4 = "mxfp4",
         Nvfp4 = "nvfp4",
+    }
+
+    VllmVersion (VLLM_VERSION = VllmVersion) {
+        V0_33 = "0.33",
+        V0_20 = "0.20",
+        V0_17 = "0.17",
+        V0_11 = "0.11",
+        V0_9 = "0.9",
+        V0_8 = "0.8",
     }
 
     KvFormat (KV_FORMAT = KvFormat) {

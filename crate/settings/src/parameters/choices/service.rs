@@ -74,22 +74,6 @@ choices! {
         Vidur = "vidur",
     }
 
-    /// The version of vLLM whose start-up is planned; each stands for those from it to the next.
-    VllmVersion (ID = VllmVersion) {
-        /// From 0.33 on.
-        V0_33 = "0.33",
-        /// 0.20 to 0.32.
-        V0_20 = "0.20",
-        /// 0.17 to 0.19.
-        V0_17 = "0.17",
-        /// 0.11 to 0.16.
-        V0_11 = "0.11",
-        /// 0.9 and 0.10.
-        V0_9 = "0.9",
-        /// 0.8.
-        V0_8 = "0.8",
-    }
-
     /// What the attention of a model of one's own keeps for a token.
     ModelAttention (ID = ModelAttention) {
         /// Keys and values of each KV head.

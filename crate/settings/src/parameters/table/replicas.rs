@@ -54,9 +54,9 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::MemoryPlan, row("fleet.memory_plan", "mpl", "fleet", choice(choices::MemoryPlan::ID))
         .when(&[when_in(Id::KvPool, &["planned"])])
         .doc("Memory plan", "As the engine accounts: vLLM v1 as it does when it starts (weights, activations of its profiling run, CUDA graphs, LoRA slots), other engines with a margin for what is not counted; or as Vidur plans: the layers' matrices only, and whole requests of the longest length.")),
-    (Id::VllmVersion, row("fleet.vllm_version", "vve", "fleet", choice(choices::VllmVersion::ID))
+    (Id::VllmVersion, row("fleet.vllm_version", "vve", "fleet", choice(choices::VLLM_VERSION))
         .when(&[when_in(Id::SchedulerKind, &["vllm_v1"]), when_in(Id::KvPool, &["planned"]), when_in(Id::MemoryPlan, &["whole"])])
-        .doc("vLLM version", "Whose accounting of memory is followed. From 0.20 on vLLM takes .92 of the memory in place of .90 and counts its CUDA graphs; through 0.16 it sets apart 9.8 copies of the logits of all requests for sampling, later 3.5. The scheduler is that of 0.33 throughout.")),
+        .doc("vLLM version", "Whose accounting of memory is followed. From 0.20 on vLLM takes .92 of the memory in place of .90 and counts its CUDA graphs; through 0.16 it sets apart 9.5 copies of the logits of all requests for sampling, later 3.5. The scheduler is that of 0.33 throughout.")),
     (Id::MemoryMargin, row("fleet.memory_margin", "mmg", "fleet", number(0.0, 0.9, 0.1)).linear(0.0, 0.5, 0.01)
         .when(&[
             when_in(Id::KvPool, &["planned"]),
