@@ -4,7 +4,7 @@ mod adapters;
 mod curve;
 mod gateway;
 mod hardware;
-mod kv_groups;
+pub mod kv_groups;
 mod lengths;
 mod measured_kernels;
 mod own_model;

@@ -10,6 +10,7 @@ use servescope_cost::{
 };
 use servescope_engine::{Equals, Fleet, PoolConfig, Report, SchedulerKind, VllmRules};
 use servescope_settings::kernels::{self, CheckpointFormat};
+use servescope_settings::scenario::kv_groups::groups_and_blocks;
 use servescope_settings::scenario::vllm::serve_defaults;
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
@@ -316,11 +317,13 @@ pub(super) fn config(row: &SiliconRow, server: &RowServer, longest: u32) -> Resu
     if kv_tokens < longest.saturating_add(BLOCK) {
         return Err(NotAnswered::Memory);
     }
+    let (kv_groups, blocks) = groups_and_blocks(&server.deployment, kv_tokens, BLOCK);
     Ok(PoolConfig {
         replicas: 1,
         scheduler: SchedulerKind::VllmV1,
-        blocks: kv_tokens / BLOCK,
+        blocks,
         block_size: BLOCK,
+        kv_groups,
         watermark_blocks: 0,
         max_requests,
         max_slots: u32::MAX,

@@ -1,40 +1,45 @@
 //! The groups of the model's layers in the KV cache, where the scheduler's system has them.
 
+use servescope_cost::Deployment;
 use servescope_cost::kv_groups::{KvGroupsPlan, LayerKv, LayersOfKind, kv_groups};
 use servescope_engine::{KvGroup, KvGroups};
 
 use super::{CostKind, Scenario};
 
 impl Scenario {
-    /// How the layers are grouped; `None`: all keep every token, or the cost names no model.
-    pub fn kv_groups_plan(&self) -> Option<KvGroupsPlan> {
-        if !self.scheduler().groups_layers || self.cost_kind() == CostKind::Linear {
-            return None;
-        }
-        let deployment = self.deployment();
-        let window = deployment.model.attention.window()?;
-        let bytes = deployment.kv_values_per_layer() * deployment.kv.bytes();
-        let of = |kind, layers| LayersOfKind { kind, layers, bytes };
-        // In models with both, the first layer has a window.
-        kv_groups(&[
-            of(LayerKv::SlidingWindow(window.tokens), window.layers),
-            of(LayerKv::Full, deployment.model.layers - window.layers),
-        ])
-    }
-
-    /// The groups, and the blocks of `block_size` tokens of one group that memory for `pool_tokens` of all layers gives.
+    /// The groups of the first pool, and the blocks of `block_size` tokens of one group that memory for `pool_tokens` of all layers
+    /// gives.
     pub(super) fn kv_groups_and_blocks(&self, pool_tokens: u32, block_size: u32) -> (KvGroups, u32) {
-        let of_all_layers = (KvGroups::FULL, pool_tokens / block_size);
-        let Some(plan) = self.kv_groups_plan() else { return of_all_layers };
-        let kinds: Vec<(KvGroup, u32)> =
-            plan.kinds.iter().map(|kind| (group(kind.kind), kind.layers.len() as u32)).collect();
-        let Some(groups) = KvGroups::new(&kinds) else { return of_all_layers };
-        // Of several stages each keeps its part of every group.
-        let layers = u64::from(self.deployment().model.layers);
-        let blocks =
-            u64::from(pool_tokens) * layers / (u64::from(plan.most_layers()) * u64::from(block_size));
-        (groups, blocks.min(u32::MAX.into()) as u32)
+        if !self.scheduler().groups_layers || self.cost_kind() == CostKind::Linear {
+            return (KvGroups::FULL, pool_tokens / block_size);
+        }
+        groups_and_blocks(&self.deployment(), pool_tokens, block_size)
     }
+}
+
+/// The same for vLLM v1 on a deployment.
+pub fn groups_and_blocks(deployment: &Deployment, pool_tokens: u32, block_size: u32) -> (KvGroups, u32) {
+    let of_all_layers = (KvGroups::FULL, pool_tokens / block_size);
+    let Some(plan) = plan(deployment) else { return of_all_layers };
+    let kinds: Vec<(KvGroup, u32)> =
+        plan.kinds.iter().map(|kind| (group(kind.kind), kind.layers.len() as u32)).collect();
+    let Some(groups) = KvGroups::new(&kinds) else { return of_all_layers };
+    // Of several stages each keeps its part of every group.
+    let layers = u64::from(deployment.model.layers);
+    let blocks = u64::from(pool_tokens) * layers / (u64::from(plan.most_layers()) * u64::from(block_size));
+    (groups, blocks.min(u32::MAX.into()) as u32)
+}
+
+/// How the layers of a model with windows are grouped; `None`: all keep every token.
+fn plan(deployment: &Deployment) -> Option<KvGroupsPlan> {
+    let window = deployment.model.attention.window()?;
+    let bytes = deployment.kv_values_per_layer() * deployment.kv.bytes();
+    let of = |kind, layers| LayersOfKind { kind, layers, bytes };
+    // In models with both, the first layer has a window.
+    kv_groups(&[
+        of(LayerKv::SlidingWindow(window.tokens), window.layers),
+        of(LayerKv::Full, deployment.model.layers - window.layers),
+    ])
 }
 
 fn group(kind: LayerKv) -> KvGroup {
