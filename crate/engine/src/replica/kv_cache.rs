@@ -6,6 +6,8 @@
 
 mod blocks;
 mod held;
+#[cfg(test)]
+mod naive_pool;
 
 use servescope_workload::{RequestId, Trace};
 
