@@ -226,7 +226,7 @@ impl Replica {
     /// Blocks that the iterations under way take after the first one of them, where `begun` have begun.
     pub(crate) fn later_blocks(&self, begun: u32) -> u32 {
         if self.facts.lists_running {
-            self.decode_batch.new_blocks_over(0, begun - 1)
+            self.decode_batch.new_blocks_over(0, begun - 1) * self.kv.blocks_at_border()
         } else if self.facts.allocates_on_demand() {
             self.decode_batch.new_blocks_over(1, begun - 1)
         } else {
@@ -249,7 +249,7 @@ impl Replica {
         match &self.run {
             Some(run) if self.in_flight > 0 && self.fast_forwarded > 1 => {
                 let begun = run.first_end_from(now_us, run.done + self.fast_forwarded) - run.done;
-                self.kv.used() + self.later_blocks(begun)
+                self.kv.used() + self.later_blocks(begun) - self.running_list.skipped_later(self, begun - 1)
             }
             _ => self.kv.used(),
         }

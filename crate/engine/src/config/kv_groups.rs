@@ -37,6 +37,16 @@ impl KvGroup {
         tokens / block_size
     }
 
+    /// After how many computed tokens a further block is skipped; `None`: none ever is.
+    pub(crate) fn next_skip(self, skipped: u32, block_size: u32) -> Option<u32> {
+        let end = (skipped + 1) * block_size;
+        match self {
+            Self::Full | Self::State => None,
+            Self::SlidingWindow(window) => Some(end + window.max(1) - 1),
+            Self::ChunkedLocal(chunk) => Some(end.next_multiple_of(chunk.max(1))),
+        }
+    }
+
     /// Most blocks that a request holds at once where at most `under_way` of its tokens are not processed
     /// (`max_admission_blocks_per_request`).
     pub(crate) fn most_blocks(self, under_way: u32, max_model_len: u32, block_size: u32) -> u32 {
@@ -111,6 +121,13 @@ mod tests {
         // The examples of vLLM's `get_num_skipped_tokens`: a window of 4, parts of 8.
         assert_eq!([6, 7, 10, 11].map(|n| skipped(KvGroup::SlidingWindow(4), n)), [0, 1, 1, 2]);
         assert_eq!([7, 8, 13, 16].map(|n| skipped(KvGroup::ChunkedLocal(8), n)), [0, 2, 2, 4]);
+        for group in [KvGroup::SlidingWindow(4), KvGroup::SlidingWindow(1), KvGroup::ChunkedLocal(8)] {
+            for computed in 0..40 {
+                let next = group.next_skip(skipped(group, computed), 4).expect("a further block");
+                assert!(next > computed && skipped(group, next - 1) == skipped(group, computed), "{group:?}");
+                assert!(skipped(group, next) > skipped(group, computed), "{group:?} at {computed}");
+            }
+        }
         assert_eq!([KvGroup::Full, KvGroup::State].map(|group| skipped(group, 1_000)), [0, 0]);
     }
 

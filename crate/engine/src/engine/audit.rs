@@ -94,7 +94,7 @@ impl Fleet {
         let pool = self.pool_of(place);
         if pool.facts.lists_running {
             let replica = &self.replicas[place];
-            let held = replica.running_list.held_blocks(replica.decode_batch.step, pool.config.block_size);
+            let held = replica.running_list.held_blocks(replica);
             return held.requests.iter().map(|&(_, _, blocks)| blocks).sum::<u32>() - held.shared;
         }
         let batches: Vec<(RequestId, Option<u32>)> = self.in_flight(place);

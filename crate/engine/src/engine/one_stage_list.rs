@@ -66,8 +66,7 @@ impl Fleet {
         let served = self.pipelines[place].stages[0].serves;
         let mut batches = std::mem::take(&mut self.pipelines[place].batches);
         let (replica, mut context, _) = self.parts(place, began_us);
-        let last_blocks = replica.with_list(|list, replica| list.end_alike(replica, &context, before));
-        let blocks = replica.kv.used() - last_blocks;
+        let blocks = replica.with_list(|list, replica| list.end_alike(replica, &context, before));
         replica.formed += u64::from(before);
         for (slot, batch) in (0..).zip(&mut batches).filter(|(_, batch)| batch.steady.is_some()) {
             let is_served = Some(slot) == served;

@@ -82,7 +82,7 @@ impl PoolState {
 
     /// Why a request is rejected on arrival that none of its replicas could ever serve.
     pub(super) fn rejection(&self, request: [u32; 3]) -> Option<Rejection> {
-        rejection_by(&*self.rules, &self.facts, &self.config, request)
+        rejection_by(&*self.rules, (&self.facts, self.stages), &self.config, request)
     }
 
     pub(super) fn into_report(self) -> PoolReport {

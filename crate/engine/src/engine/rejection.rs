@@ -7,17 +7,17 @@ use crate::record::decisions::{Compared, Test};
 use crate::replica::batch_scheduler::{SchedulerFacts, SchedulerRules};
 use crate::request::Rejection;
 
-/// Why a request is rejected on arrival whatever else is in the service; `None`: it is accepted. `max_tokens` is the bound on
-/// its output, `rank` that of its adapter.
+/// Why a request is rejected on arrival whatever else is in the service, whose replicas have one pipeline stage; `None`: it is accepted.
+/// `max_tokens` is the bound on its output, `rank` that of its adapter.
 pub fn rejection(config: &PoolConfig, input_tokens: u32, max_tokens: u32, rank: u32) -> Option<Rejection> {
     let rules = config.scheduler.rules();
-    rejection_by(&*rules, &rules.facts(config), config, [input_tokens, max_tokens, rank])
+    rejection_by(&*rules, (&rules.facts(config), 1), config, [input_tokens, max_tokens, rank])
 }
 
-/// The same under the rules of a scheduler.
+/// The same under the rules of a scheduler, for replicas of so many pipeline stages.
 pub(super) fn rejection_by(
     rules: &dyn SchedulerRules,
-    facts: &SchedulerFacts,
+    (facts, stages): (&SchedulerFacts, u32),
     config: &PoolConfig,
     [input_tokens, max_tokens, rank]: [u32; 3],
 ) -> Option<Rejection> {
@@ -44,10 +44,23 @@ pub(super) fn rejection_by(
     }
     // Beside its adapter it finds less memory.
     let adapter_blocks = if facts.may_block_queue { 0 } else { adapters.blocks(rank, config.block_size) };
-    let refuses = |blocks: u32| rules.refuses(config, blocks, [input_tokens, total_tokens]);
+    let needs =
+        facts.groups_layers.then(|| blocks_at_most(config, stages + facts.batches_ahead, total_tokens));
+    let refuses = |blocks: u32| {
+        let lacks = needs.is_some_and(|needs| needs > blocks).then_some(Rejection::PoolTooSmall);
+        lacks.or_else(|| rules.refuses(config, blocks, [input_tokens, total_tokens]))
+    };
     let beside_adapter = refuses(config.blocks.saturating_sub(adapter_blocks))?;
     let fits_alone = adapter_blocks > 0 && refuses(config.blocks).is_none();
     Some(if fits_alone { Rejection::NeverFits } else { beside_adapter })
+}
+
+/// Most blocks that a request holds at once whose layers are grouped, as its admission counts them; so many batches may be under way.
+/// The last token is never written to the cache.
+fn blocks_at_most(config: &PoolConfig, batches: u32, total_tokens: u32) -> u32 {
+    let under_way = config.max_batch_tokens.saturating_mul(batches);
+    let tokens = [total_tokens.saturating_sub(1), under_way, config.max_request_tokens];
+    config.kv_groups.most_blocks(tokens, config.block_size)
 }
 
 /// What the rejection of a request compared.

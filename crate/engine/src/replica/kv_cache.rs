@@ -6,6 +6,8 @@
 
 mod blocks;
 mod held;
+#[cfg(test)]
+mod naive_pool;
 
 use servescope_workload::{RequestId, Trace};
 
@@ -89,6 +91,11 @@ impl KvCache {
     /// Blocks that are free; those of prefixes that no request uses count as free.
     pub(crate) fn available(&self) -> u32 {
         self.total - self.used - self.adapters
+    }
+
+    /// Those of them that are cached.
+    pub(crate) fn idle(&self) -> u32 {
+        self.blocks.as_ref().map_or(0, BlockCache::idle)
     }
 
     /// Blocks that the host keeps.
@@ -189,13 +196,51 @@ impl KvCache {
 
     /// A request takes the blocks that it lacks to have `tokens`, which are known to be free.
     pub(crate) fn take_blocks(&mut self, tokens: u32, held: &mut Held) {
+        let count = self.write_down(tokens, held);
+        self.take_unwritten(count);
+    }
+
+    /// The blocks that a request lacks to have `tokens` are its own. Returns how many.
+    pub(crate) fn write_down(&self, tokens: u32, held: &mut Held) -> u32 {
         let mut count = 0;
         for (group, held) in self.groups.iter().zip(held.groups_mut()) {
             let lacks = group.table_blocks(tokens, self.block_size).saturating_sub(held.table_len());
             held.plain += lacks;
             count += lacks;
         }
-        self.take_unwritten(count);
+        count
+    }
+
+    /// How many blocks a request takes whose next token begins a new one: one of each group whose blocks hold tokens.
+    pub(crate) fn blocks_at_border(&self) -> u32 {
+        self.groups.iter().filter(|group| **group != KvGroup::State).count() as u32
+    }
+
+    /// After how many processed tokens a request gives a further block back while it runs; `None`: it never does.
+    pub(crate) fn next_skip(&self, held: &Held) -> Option<u32> {
+        let groups = self.groups.iter().zip(held.groups());
+        groups.filter_map(|(group, held)| group.next_skip(held.skipped, self.block_size)).min()
+    }
+
+    /// How many blocks come free once this many tokens of each of these requests are processed.
+    pub(crate) fn blocks_to_skip<'a>(&self, requests: impl Iterator<Item = (u32, &'a Held)>) -> u32 {
+        // Blocks that other requests may hold, too, come free with their last request.
+        let (mut count, mut shared) = (0, Vec::new());
+        for (processed, held) in requests {
+            for (group, held) in self.groups.iter().zip(held.groups()) {
+                let skips =
+                    group.skipped_blocks(processed, self.block_size).saturating_sub(held.skipped) as usize;
+                let cached = &held.cached[..skips.min(held.cached.len())];
+                shared.extend_from_slice(cached);
+                count += (skips - cached.len()) as u32;
+            }
+        }
+        count + self.blocks.as_ref().map_or(0, |cache| cache.freed_by(shared))
+    }
+
+    /// Blocks of a request that has `tokens`, those included that are not written down.
+    pub(crate) fn blocks_held(&self, tokens: u32, held: &Held) -> u32 {
+        held.count() + self.blocks_to_take(tokens, held)
     }
 
     /// Groups that look back over a window give back the blocks of a request that no later token looks at, `processed` of whose

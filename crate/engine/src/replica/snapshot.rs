@@ -277,10 +277,8 @@ impl Replica {
 
     /// Requests that hold memory, and blocks that are counted more than once because requests share them.
     fn holders_now(&self, context: &ScheduleContext<'_>) -> (Vec<KvHolder>, u32) {
-        let block_size = context.config.block_size;
         let (mut holders, shared) = if context.facts.lists_running {
-            let HeldBlocks { requests, shared } =
-                self.running_list.held_blocks(self.decode_batch.step, block_size);
+            let HeldBlocks { requests, shared } = self.running_list.held_blocks(self);
             let of = |(id, tokens, blocks): (RequestId, u32, u32)| {
                 let decodes = tokens >= context.requests[id].prompt;
                 KvHolder { id, blocks, tokens, decodes }

@@ -335,7 +335,7 @@ proptest! {
         // small.
         let config = match config.scheduler {
             SchedulerKind::VllmV1 => {
-                PoolConfig { blocks: 160, max_batch_tokens: config.max_batch_tokens.max(160), ..config }
+                PoolConfig { blocks: 160 * config.kv_groups.count(), max_batch_tokens: config.max_batch_tokens.max(160), ..config }
             }
             SchedulerKind::Slora => PoolConfig { blocks: 400, max_request_tokens: 400, max_input_tokens: 400, ..config },
             _ => config,

@@ -7,8 +7,8 @@ use servescope_settings::scenario::{AdapterRanks, Scenario};
 
 use super::file::SiliconRow;
 use super::predict::{
-    Constants, PredictedLatency, REQUESTS_PER_SLOT, RowServer, captured_tokens, config, is_asynchronous,
-    margin, server, shortest,
+    BLOCK, Constants, PredictedLatency, REQUESTS_PER_SLOT, RowServer, accounting, captured_tokens, config,
+    is_asynchronous, margin, server, shortest,
 };
 
 /// Time for which users go on sending, over the time at which the last request of the row's run is sent: here each user sends
@@ -50,7 +50,9 @@ pub fn scenario(row: &SiliconRow, answer: &PredictedLatency) -> Option<Scenario>
     }
     let own = scenario.pool_for(AdapterRanks::default()).ok()?;
     let cost = scenario.replica_cost(AdapterRanks::default()).ok()?;
-    let is_alike = own.blocks.abs_diff(wanted.blocks) <= 1
+    // A token more or less is a block of each group.
+    let is_alike = own.blocks.abs_diff(wanted.blocks) <= own.kv_groups.count()
+        && own.kv_groups == wanted.kv_groups
         && own.max_requests == wanted.max_requests
         && own.max_batch_tokens == wanted.max_batch_tokens
         && own.vllm == wanted.vllm

@@ -10,8 +10,9 @@ use servescope_cost::memory_plan::{Ask, MemoryPlan, Reserve};
 use servescope_cost::{
     BatchCost, Corrections, Deployment, Gpu, HostTime, KvFormat, Model, Roofline, WeightFormat,
 };
-use servescope_engine::{Equals, Fleet, PoolConfig, Report, SchedulerKind, VllmRules};
+use servescope_engine::{Equals, Fleet, KvGroups, PoolConfig, Report, SchedulerKind, VllmRules};
 use servescope_settings::kernels::{self, CheckpointFormat};
+use servescope_settings::scenario::kv_groups::engine_groups;
 use servescope_settings::scenario::vllm::serve_defaults;
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
@@ -302,7 +303,11 @@ pub(super) fn accounting(row: &SiliconRow) -> VllmVersion {
 
 /// Blocks of the KV cache of a replica of attention, and their groups. Replicas that share experts have these split over all
 /// their GPUs.
-fn kv_blocks(row: &SiliconRow, server: &RowServer, largest: Profiled) -> Result<(u32, KvGroups), NotAnswered> {
+fn kv_blocks(
+    row: &SiliconRow,
+    server: &RowServer,
+    largest: Profiled,
+) -> Result<(u32, KvGroups), NotAnswered> {
     let own = &server.deployment;
     let reserve = Reserve::Vllm { utilization: 1.0 - margin(row), version: accounting(row) };
     let ask = Ask { largest, adapter_bytes: 0.0, reserve, kv_bytes: 0.0, block_size: BLOCK };

@@ -158,7 +158,8 @@ impl BlockCache {
 
     /// After how many tokens of a request its next full block can be found by others; `None`: it holds no further one.
     pub(crate) fn next_named(&self, trace: &Trace, id: RequestId, held: &Held) -> Option<u32> {
-        let held = held.first();
+        let place = self.groups.iter().position(|group| *group != KvGroup::State)?;
+        let held = held.groups().nth(place)?;
         let index = held.cached_len();
         let is_named = held.own == 0 && prefix_contents(trace, id, index, self.block_size).is_some();
         is_named.then(|| (index + 1) * self.block_size)
@@ -319,6 +320,13 @@ impl BlockCache {
             freed += self.give_back(block);
         }
         freed
+    }
+
+    /// How many of these blocks come free if a request gives each back as often as it stands here.
+    pub(crate) fn freed_by(&self, mut blocks: Vec<u32>) -> u32 {
+        blocks.sort_unstable();
+        let is_freed = |same: &&[u32]| self.blocks[same[0] as usize].users as usize == same.len();
+        blocks.chunk_by(|one, other| one == other).filter(is_freed).count() as u32
     }
 
     /// The first `count` of a request's own blocks are kept one by one, and found by the request, from now on.

@@ -53,16 +53,12 @@ impl Held {
         self.groups().map(GroupBlocks::count).sum()
     }
 
-    /// Takes `count` more of the first group.
-    pub(crate) fn take(&mut self, count: u32) {
-        self.first.plain += count;
-    }
-
     /// Those that other requests may hold, too.
     pub(crate) fn cached(&self) -> impl Iterator<Item = u32> {
         self.groups().flat_map(|group| group.cached.iter().copied())
     }
 
+    #[cfg(test)]
     pub(super) fn first(&self) -> &GroupBlocks {
         &self.first
     }

@@ -9,6 +9,8 @@ use std::collections::BinaryHeap;
 
 use servescope_workload::RequestId;
 
+use crate::request::BlockReason;
+
 use super::{
     Replica, RequestStatus, RunningList, RunningRequest, ScheduleContext, Scheduled, ScheduledBatch,
 };
@@ -23,7 +25,7 @@ pub(super) struct Group {
     is_on: bool,
     /// Its first iteration, and the first one that has not ended.
     start: u64,
-    next_end: u64,
+    pub(super) next_end: u64,
     /// The same when the last one was formed.
     next_end_at_form: u64,
     /// End of the last one that has ended.
@@ -36,8 +38,8 @@ pub(super) struct Group {
     left: Vec<Left>,
     /// Whether a request has left or joined since an iteration was formed.
     has_changed: bool,
-    /// When the next block of a request that others may find is full, at the earliest, as no iteration before it fills it.
-    fills: BinaryHeap<Reverse<Fill>>,
+    /// When the blocks of a request that others may find, or that are free, change next, at the earliest.
+    block_events: BinaryHeap<Reverse<BlockEvent>>,
     /// Members of iterations under way when the last group was written down, by the number of the iteration.
     was: Vec<(u64, Vec<Scheduled>)>,
 }
@@ -51,16 +53,26 @@ struct Left {
     to: u64,
 }
 
-/// A block of a request that others may find. The order is that in which requests scheduled one by one fill theirs.
+/// What becomes of a block of a request. The order is that of requests scheduled one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Fill {
-    /// The iteration that fills it when it is formed, at the earliest.
+struct BlockEvent {
+    /// The iteration in which it happens when it is formed, at the earliest.
     step: u64,
     /// Place of the request in the order of admission.
     admission: u64,
+    kind: BlockEventKind,
     id: RequestId,
     /// The first iteration of the request in the group.
     joined: u64,
+}
+
+/// What can happen to a block of a request that decodes, in the order in which it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum BlockEventKind {
+    /// It leaves the window of its group and is given back.
+    Skipped,
+    /// It is full, and others may find it.
+    Full,
 }
 
 /// What becomes of a running request in the next iteration.
@@ -142,14 +154,14 @@ impl RunningList {
         let is_ready =
             if self.group.is_on { follow_up(self, replica, context) } else { begin(self, replica, context) };
         let count = replica.decode_batch.count;
-        let blocks = replica.decode_batch.new_blocks(0);
+        let blocks = replica.decode_batch.new_blocks(0) * replica.kv.blocks_at_border();
         if !is_ready || count == 0 || count > budget || blocks > replica.kv.available() {
             return false;
         }
         replica.kv.take_unwritten(blocks);
         let number = replica.decode_batch.step;
         let lag = number - self.group.next_end;
-        fill_blocks(self, replica, context, number + 1, lag);
+        change_blocks(self, replica, context, number + 1, lag);
         replica.schedule_decode_batch(batch);
         batch.steady = Some(SteadyPart { number: replica.decode_batch.step });
         replica.decode_batch.advance(1);
@@ -191,7 +203,7 @@ impl RunningList {
         if context.facts.batches_ahead > 0 {
             entry.awaited += formed - ended;
         }
-        entry.held.take(context.config.blocks_for(entry.computed) - entry.held.count());
+        kv.write_down(entry.computed, &mut entry.held);
         if formed > 0 {
             kv.cache_blocks(context.trace, id, known_at_form, &mut entry.held);
         }
@@ -225,16 +237,23 @@ impl RunningList {
         let forms = decode_batch.until_end_or_none();
         let ends = self.next_done(context).map_or(u32::MAX, |end| (end - self.group.next_end) as u32);
         let mut most = most.min(ends).min(forms.saturating_add(1));
-        if replica.num_waiting > 0 {
-            // The head may find a block from the iteration on that fills it.
-            if let Some(Reverse(fill)) = self.group.fills.peek() {
-                let until = fill.step.saturating_sub(replica.decode_batch.step) as u32;
+        // Blocks that come free meanwhile are not counted on.
+        let (mut left, each) = (replica.kv.available(), replica.kv.blocks_at_border());
+        let is_one_group = replica.kv.keeps_all_tokens();
+        if replica.num_waiting > 0 && (is_one_group || replica.stop != Some(BlockReason::RunningCap)) {
+            // The head may find a block from the iteration on that fills it, or room from that on in which one comes free.
+            if let Some(Reverse(event)) = self.group.block_events.peek() {
+                let until = event.step.saturating_sub(replica.decode_batch.step) as u32;
                 most = most.min(until.saturating_add(1));
             }
+            // A block that is forgotten takes the head's hit in other groups with it, which then need not be kept either.
+            if !is_one_group {
+                let Some(without) = left.checked_sub(replica.kv.idle()) else { return 1 };
+                left = without;
+            }
         }
-        let mut left = replica.kv.available();
         for ahead in 0..most.saturating_sub(1) {
-            let blocks = replica.decode_batch.new_blocks(ahead);
+            let blocks = replica.decode_batch.new_blocks(ahead) * each;
             if blocks > left {
                 return ahead + 1;
             }
@@ -243,7 +262,7 @@ impl RunningList {
         most
     }
 
-    /// So many iterations have ended, the last one now, and as many were formed. Returns the blocks that the last of those took.
+    /// So many iterations have ended, the last one now, and as many were formed. Returns the blocks in use before the last of those.
     pub(crate) fn end_alike(
         &mut self,
         replica: &mut Replica,
@@ -256,20 +275,24 @@ impl RunningList {
             let longest_us = longest_of(&run.time_model, last - iterations, last);
             shared_gaps.add(run.time_after(last - 1), longest_us);
         }
-        let last = decode_batch.new_blocks(iterations - 1);
-        kv.take_unwritten(decode_batch.new_blocks_over(0, iterations));
-        let first = decode_batch.step;
+        let each = kv.blocks_at_border();
+        let last_blocks = decode_batch.new_blocks(iterations - 1) * each;
+        kv.take_unwritten(decode_batch.new_blocks_over(0, iterations - 1) * each);
+        let (first, last) = (decode_batch.step, decode_batch.step + u64::from(iterations - 1));
         decode_batch.advance(iterations);
         // Each is formed when one has ended.
         let lag = (first - self.group.next_end).saturating_sub(1);
-        fill_blocks(self, replica, context, first + u64::from(iterations), lag);
+        change_blocks(self, replica, context, last, lag);
+        let blocks = replica.kv.used();
+        replica.kv.take_unwritten(last_blocks);
+        change_blocks(self, replica, context, last + 1, lag);
         let RunningList { group, iterations: formed, looks, .. } = &mut *self;
         group.next_end += u64::from(iterations);
         group.next_end_at_form = group.next_end;
         group.ended_us = context.now_us;
         *formed += u64::from(iterations);
         *looks += u64::from(iterations);
-        last
+        blocks
     }
 
     /// An iteration ends: `batch` tells the requests to which something is to be written, in the order of their admission. Returns
@@ -339,7 +362,7 @@ impl RunningList {
         }
         let group = &mut self.group;
         group.is_on = false;
-        group.fills.clear();
+        group.block_events.clear();
         group.ends.clear();
         group.outside.clear();
         group.left.clear();
@@ -376,9 +399,8 @@ fn next_of(replica: &Replica, context: &ScheduleContext<'_>, entry: &RunningRequ
 
 /// Makes a group of all running requests, if they decode one and all in the next iteration.
 fn begin(list: &mut RunningList, replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
-    // Several stages work on several iterations at once; counters want every token; a window gives blocks back.
+    // Several stages work on several iterations at once; counters want every token.
     if list.has_chunk
-        || !replica.kv.keeps_all_tokens()
         || list.order.is_empty()
         || replica.stages > 1
         || replica.writes_every_iteration
@@ -463,11 +485,12 @@ fn join(
         entry.ended_to = step;
     }
     group.has_changed = true;
-    expect_fill(list, replica, context, place, step);
+    expect_full(list, replica, context, place, step);
+    expect_skipped(list, replica, place, step);
 }
 
 /// Notes when the next block of a request of the group that others may find is full: from iteration `from` on.
-fn expect_fill(
+fn expect_full(
     list: &mut RunningList,
     replica: &mut Replica,
     context: &ScheduleContext<'_>,
@@ -478,41 +501,85 @@ fn expect_fill(
     let RunningRequest { id, joined, computed, admission, ref held, .. } = entries[place as usize];
     let Some(tokens) = replica.kv.next_named_block(context.trace, id, held) else { return };
     let step = from.max(joined + u64::from(tokens.saturating_sub(computed + 1)));
-    group.fills.push(Reverse(Fill { step, admission, id, joined }));
+    let kind = BlockEventKind::Full;
+    group.block_events.push(Reverse(BlockEvent { step, admission, kind, id, joined }));
+}
+
+/// Notes when a request of the group gives its next block back that has left its window: from iteration `from` on.
+fn expect_skipped(list: &mut RunningList, replica: &Replica, place: u32, from: u64) {
+    let RunningList { group, entries, .. } = &mut *list;
+    let RunningRequest { id, joined, computed, admission, ref held, .. } = entries[place as usize];
+    let Some(tokens) = replica.kv.next_skip(held) else { return };
+    let step = from.max(joined + u64::from(tokens.saturating_sub(computed)));
+    let kind = BlockEventKind::Skipped;
+    group.block_events.push(Reverse(BlockEvent { step, admission, kind, id, joined }));
 }
 
 /// Iterations before `until` are formed, each when all but `lag` of those before it have ended: the blocks that their tokens fill
-/// can be found from then on.
-fn fill_blocks(
+/// can be found from then on, and those that leave a window are free.
+fn change_blocks(
     list: &mut RunningList,
     replica: &mut Replica,
     context: &ScheduleContext<'_>,
     until: u64,
     lag: u64,
 ) {
-    while let Some(&Reverse(fill)) = list.group.fills.peek() {
-        if fill.step >= until {
+    while let Some(&Reverse(event)) = list.group.block_events.peek() {
+        if event.step >= until {
             return;
         }
-        list.group.fills.pop();
-        let place = RunningList::place(context, fill.id);
-        let Replica { kv, .. } = replica;
+        list.group.block_events.pop();
         let is_member = |place: &u32| {
             let entry = &list.entries[*place as usize];
-            entry.is_in_group && entry.joined == fill.joined
+            entry.is_in_group && entry.joined == event.joined
         };
-        let Some(place) = place.filter(is_member) else { continue };
-        let entry = &mut list.entries[place as usize];
-        let Some(tokens) = kv.next_named_block(context.trace, fill.id, &entry.held) else { continue };
-        let formed = fill.step - fill.joined;
-        let computed = entry.computed + formed as u32 + 1;
-        let known = entry.known + formed.saturating_sub(lag) as u32;
-        if computed.min(known) < tokens {
-            expect_fill(list, replica, context, place, fill.step + 1);
-            continue;
+        let Some(place) = RunningList::place(context, event.id).filter(is_member) else { continue };
+        match event.kind {
+            BlockEventKind::Full => fill_block(list, replica, context, (event, place), lag),
+            BlockEventKind::Skipped => skip_block(list, replica, context, (event, place), lag),
         }
-        entry.held.take(context.config.blocks_for(tokens).saturating_sub(entry.held.count()));
-        kv.cache_blocks(context.trace, fill.id, tokens, &mut entry.held);
-        expect_fill(list, replica, context, place, fill.step);
     }
+}
+
+/// A block of a request is full, unless its last token is not known when the iteration is formed.
+fn fill_block(
+    list: &mut RunningList,
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    (event, place): (BlockEvent, u32),
+    lag: u64,
+) {
+    let Replica { kv, .. } = replica;
+    let entry = &mut list.entries[place as usize];
+    let Some(tokens) = kv.next_named_block(context.trace, event.id, &entry.held) else { return };
+    let formed = event.step - event.joined;
+    let computed = entry.computed + formed as u32 + 1;
+    let known = entry.known + formed.saturating_sub(lag) as u32;
+    if computed.min(known) < tokens {
+        return expect_full(list, replica, context, place, event.step + 1);
+    }
+    kv.write_down(tokens, &mut entry.held);
+    kv.cache_blocks(context.trace, event.id, tokens, &mut entry.held);
+    expect_full(list, replica, context, place, event.step);
+}
+
+/// A block of a request has left its window, unless tokens that look at it are under way when the iteration is formed.
+fn skip_block(
+    list: &mut RunningList,
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    (event, place): (BlockEvent, u32),
+    lag: u64,
+) {
+    let Replica { kv, .. } = replica;
+    let entry = &mut list.entries[place as usize];
+    let formed = event.step - event.joined;
+    let processed = entry.computed - entry.under_way + formed.saturating_sub(lag) as u32;
+    if kv.next_skip(&entry.held).is_some_and(|tokens| processed < tokens) {
+        return expect_skipped(list, replica, place, event.step + 1);
+    }
+    kv.write_down(entry.computed + formed as u32, &mut entry.held);
+    kv.cache_blocks(context.trace, event.id, processed, &mut entry.held);
+    kv.remove_skipped_blocks(event.id, processed, &mut entry.held);
+    expect_skipped(list, replica, place, event.step + 1);
 }

@@ -189,7 +189,7 @@ impl CustomBatches {
             }
         }));
         running.clear();
-        running.extend(list.seen(replica, context).into_iter().map(|own| RunningRequest {
+        running.extend(list.seen(replica).into_iter().map(|own| RunningRequest {
             facts: facts(context, own.id, own.known - context.trace.input_tokens[own.id]),
             computed_tokens: own.computed,
             next_tokens: own.next_tokens,

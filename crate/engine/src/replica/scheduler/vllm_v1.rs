@@ -82,18 +82,11 @@ impl SchedulerRules for VllmV1 {
         }
     }
 
-    fn refuses(&self, config: &PoolConfig, blocks: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {
+    fn refuses(&self, config: &PoolConfig, _: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {
         // vLLM does not start with a budget below the longest request then; a preempted request would wait for ever.
         let over_budget =
             !config.vllm.enable_chunked_prefill && total_tokens.saturating_sub(1) > config.max_batch_tokens;
-        // Of one pipeline stage; a batch more is under way with asynchronous scheduling. The last token is never written to the cache.
-        let batches = 1 + u32::from(config.vllm.async_scheduling);
-        let under_way = config.max_batch_tokens.saturating_mul(batches);
-        let tokens = [total_tokens.saturating_sub(1), under_way, config.max_request_tokens];
-        let needed = config.kv_groups.most_blocks(tokens, config.block_size);
-        (needed > blocks)
-            .then_some(Rejection::PoolTooSmall)
-            .or(over_budget.then_some(Rejection::PromptOverBatch))
+        over_budget.then_some(Rejection::PromptOverBatch)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Choices whose enums the engine, the cost model and the workload have themselves: here are the names of their values.
 
-use servescope_cost::memory_plan::vllm::VllmVersion;
 use servescope_cost::deployment::{KvFormat, WeightFormat};
 use servescope_cost::gpus::PriceKind;
+use servescope_cost::memory_plan::vllm::VllmVersion;
 use servescope_engine::gateway::config::{Charge, RetryKind};
 use servescope_engine::gateway::load::LoadPolicy;
 use servescope_engine::queue::{Client, OutputAccounting, Prediction, TokenCost};
