@@ -59,7 +59,7 @@ impl KvFormat {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deployment {
     /// GPU.
-    pub gpu: &'static Gpu,
+    pub gpu: Gpu,
     /// Model.
     pub model: Model,
     /// Tensor parallel degree: GPUs that share each layer.
@@ -200,7 +200,7 @@ mod tests {
         for model in &MODELS {
             for stages in 1..=64 {
                 let deployment = Deployment {
-                    gpu: &GPUS[0],
+                    gpu: GPUS[0],
                     model: *model,
                     tensor_parallel: 2,
                     pipeline_parallel: stages,

@@ -95,6 +95,9 @@ impl Gpu {
     }
 }
 
+/// The id of a GPU that is in no table: its figures are given one by one.
+pub const OWN: &str = "own";
+
 /// The ids, in the order of [`GPUS`].
 pub const GPU_IDS: [&str; GPUS.len()] = {
     let mut ids = [""; GPUS.len()];

@@ -67,7 +67,7 @@ mod tests {
 
     fn deployment(tensor_parallel: u32, pipeline_parallel: u32) -> Deployment {
         Deployment {
-            gpu: Gpu::named("h100_sxm").unwrap(),
+            gpu: *Gpu::named("h100_sxm").unwrap(),
             model: *Model::named("llama-3.1-70b").unwrap(),
             tensor_parallel,
             pipeline_parallel,

@@ -8,8 +8,10 @@
 
 mod corrections;
 mod iteration;
+mod lora;
 
 pub use corrections::{Corrections, Efficiency, product_work};
+pub use lora::LoraKernels;
 
 use crate::batch::{
     Batch, BatchCost, DecodeUsage, LoraBatch, OperatorClass, OperatorTime, Peak, StageParts, StageTime, Work,
@@ -52,8 +54,7 @@ pub struct Roofline {
     wide_flops_s: f64,
     memory_bytes_s: f64,
     link_bytes_s: f64,
-    /// The rank to which LoRA kernels pad every adapter.
-    padded_lora_rank: Option<u32>,
+    lora: LoraKernels,
     /// Whether GPUs of a node read each other's memory.
     has_peer_access: bool,
 }
@@ -73,7 +74,7 @@ impl Roofline {
             wide_flops_s,
             memory_bytes_s: gpu.bandwidth_gb_s.value * 1e9,
             link_bytes_s: gpu.link_gb_s.value * 1e9,
-            padded_lora_rank: None,
+            lora: LoraKernels::Grouped,
             has_peer_access: true,
         }
     }
@@ -84,9 +85,10 @@ impl Roofline {
         Self { has_peer_access, ..self }
     }
 
-    /// The same with LoRA kernels that pad every adapter to this rank, as vLLM's do to that of its slots.
-    pub fn with_padded_lora(self, rank: u32) -> Self {
-        Self { padded_lora_rank: Some(rank), ..self }
+    /// The same with these LoRA kernels.
+    #[must_use]
+    pub fn with_lora(self, lora: LoraKernels) -> Self {
+        Self { lora, ..self }
     }
 
     /// Whether some layers do not read every KV token.
@@ -198,7 +200,7 @@ mod tests {
 
     fn deployment(gpu: &str, model: &str, tensor_parallel: u32) -> Deployment {
         Deployment {
-            gpu: Gpu::named(gpu).unwrap(),
+            gpu: *Gpu::named(gpu).unwrap(),
             model: *Model::named(model).unwrap(),
             tensor_parallel,
             pipeline_parallel: 1,

@@ -33,7 +33,7 @@ fn any_cost() -> impl Strategy<Value = Roofline> {
     (0..MODELS.len(), 0..3u32, 1..4u32, any::<bool>(), host).prop_map(
         |(model, tensor, stages, fitted, host)| {
             let deployment = Deployment {
-                gpu: Gpu::named("a100_80_sxm").unwrap(),
+                gpu: *Gpu::named("a100_80_sxm").unwrap(),
                 model: *Model::named(MODELS[model].id).unwrap(),
                 tensor_parallel: 1 << tensor,
                 pipeline_parallel: stages,

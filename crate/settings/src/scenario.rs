@@ -7,6 +7,7 @@ mod hardware;
 pub mod kv_groups;
 mod lengths;
 mod measured_kernels;
+mod own_gpu;
 mod own_model;
 mod pools;
 mod problems;
@@ -223,17 +224,31 @@ impl Scenario {
             Id::MaxTotalTokens if is_vllm_v1 && self.cost_kind() == CostKind::Linear => {
                 &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning]
             }
-            Id::FleetModel | Id::ModelContext if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {
-                &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning]
-            }
+            Id::FleetModel | Id::ModelContext if is_vllm_v1 && self.cost_kind() != CostKind::Linear => &[
+                Id::MaxRequestTokens,
+                Id::BatchMaxTokens,
+                Id::MaxRunning,
+                Id::BlockSize,
+                Id::Unquantized,
+            ],
+            Id::FleetModel => &[Id::Unquantized],
+            Id::VllmVersion | Id::MemoryPlan if is_vllm_v1 => &[Id::MemoryMargin],
             Id::FleetGpu | Id::BatchMaxTokens if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {
-                &[Id::BatchMaxTokens, Id::MaxRunning]
+                &[Id::BatchMaxTokens, Id::MaxRunning, Id::BlockSize]
             }
             Id::BatchMaxTokens if is_vllm_v1 => &[Id::MaxRunning],
             Id::MaxRequestTokens | Id::ChunkedPrefill if is_vllm_v1 => &[Id::BatchMaxTokens, Id::MaxRunning],
             Id::MaxRunning if is_vllm_v1 => &[Id::BatchMaxTokens],
             Id::SchedulerKind => {
-                &[Id::AdapterMemory, Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning, Id::Watermark]
+                &[
+                    Id::AdapterMemory,
+                    Id::MaxRequestTokens,
+                    Id::BatchMaxTokens,
+                    Id::MaxRunning,
+                    Id::Watermark,
+                    Id::MemoryMargin,
+                    Id::BlockSize,
+                ]
             }
             _ => &[],
         }

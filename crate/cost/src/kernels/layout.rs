@@ -11,7 +11,7 @@ use crate::models::Model;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Layout {
     /// GPU.
-    pub gpu: &'static Gpu,
+    pub gpu: Gpu,
     /// Model.
     pub model: Model,
     /// GPUs that share attention.

@@ -205,7 +205,7 @@ mod tests {
 
     fn deployment(gpu: &str, model: &str, tensor_parallel: u32, pipeline_parallel: u32) -> Deployment {
         Deployment {
-            gpu: Gpu::named(gpu).unwrap(),
+            gpu: *Gpu::named(gpu).unwrap(),
             model: *Model::named(model).unwrap(),
             tensor_parallel,
             pipeline_parallel,

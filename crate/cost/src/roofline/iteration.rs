@@ -1,6 +1,7 @@
 //! One iteration of one stage, operator by operator.
 
-use super::Roofline;
+use super::lora::slots_us;
+use super::{LoraKernels, Roofline};
 use super::corrections::{Efficiency, product_work};
 use crate::batch::{Batch, LoraBatch, OperatorClass, OperatorSum, OperatorTime, StageParts, Work};
 use crate::deployment::Deployment;
@@ -494,9 +495,9 @@ impl Roofline {
             return;
         }
         let lora = &batch.lora;
-        let padded = |ranks: u64, count: u32| match self.padded_lora_rank {
-            Some(rank) => f64::from(count) * f64::from(rank),
-            None => ranks as f64,
+        let padded = |ranks: u64, count: u32| match self.lora {
+            LoraKernels::Slots { rank, .. } => f64::from(count) * f64::from(rank),
+            LoraKernels::Grouped => ranks as f64,
         };
         let weights = padded(lora.adapter_ranks, lora.adapters);
         let rows = padded(lora.token_ranks, lora.tokens);
@@ -506,10 +507,26 @@ impl Roofline {
         let fixed_us = c.lora.fixed_us + c.lora_group_us * f64::from(lora.adapters);
         let before = std::mem::replace(&mut costs.tokens, tokens);
         let grouped = Efficiency { fixed_us, ..c.lora };
+        if let LoraKernels::Slots { rank, slots, are_older } = self.lora {
+            let load = (tokens, f64::from(lora.adapters));
+            let us = slots_us(&self.deployment, load, (rank.into(), slots.into()), are_older);
+            let attending = layers.map(|layers| {
+                layers * of_layers(&self.deployment.model, self.deployment.model.attention_layers())
+            });
+            if costs.timed != Timed::None {
+                costs.add_us(OperatorClass::Adapters, attending, us, "lora");
+            }
+        }
         let operator = |costs: &mut CostAccumulator, width: f64, passes: f64, name: &'static str| {
             let bytes = ACTIVATION * (weights * width + passes * tokens * width + rows);
             let work = (2.0 * rows * width * share, bytes * share);
-            self.add(costs, OperatorClass::Adapters, layers, &grouped, work, name);
+            match self.lora {
+                LoraKernels::Grouped => {
+                    self.add(costs, OperatorClass::Adapters, layers, &grouped, work, name);
+                }
+                // The time of all of them together has been added.
+                LoraKernels::Slots { .. } => costs.add_work(layers, work),
+            }
         };
         let modules = self.deployment.model.adapter_modules();
         for (inputs, outputs) in modules.into_iter().filter(|(inputs, _)| *inputs > 0.0) {

@@ -28,7 +28,7 @@ pub struct MeasuredPoint {
 pub fn points() -> Vec<MeasuredPoint> {
     let point = |row: Vec<&'static str>| MeasuredPoint {
         deployment: Deployment {
-            gpu: Gpu::named(row[0]).expect("a GPU of the table"),
+            gpu: *Gpu::named(row[0]).expect("a GPU of the table"),
             model: *Model::named(row[1]).expect("a model of the table"),
             tensor_parallel: number(row[2]) as u32,
             pipeline_parallel: 1,

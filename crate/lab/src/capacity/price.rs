@@ -73,7 +73,7 @@ impl FleetPrice {
         let others: Vec<Self> = pools.iter().skip(1).map(|pool| Self::of(&pool.scenario)).collect();
         let other_gpus: u32 = others.iter().map(|pool| pool.gpus).sum();
         let (each, gpu) = deployed(scenario);
-        let quote = gpu.filter(|_| set.is_none()).and_then(|gpu| quote(gpu, kind));
+        let quote = gpu.filter(|_| set.is_none()).and_then(|gpu| quote(&gpu, kind));
         let of_kind = quote.filter(|quote| quote.kind == kind.name());
         let own_usd = set.or(of_kind.map(|quote| quote.usd_per_gpu_hour));
         let gpus = replicas * each + other_gpus;
@@ -137,7 +137,7 @@ pub fn quote(gpu: &Gpu, kind: PriceKind) -> Option<Quote> {
 }
 
 /// GPUs of a replica, and which they are.
-fn deployed(scenario: &Scenario) -> (u32, Option<&'static Gpu>) {
+fn deployed(scenario: &Scenario) -> (u32, Option<Gpu>) {
     if scenario.cost_kind() == CostKind::Linear {
         return (1, None);
     }

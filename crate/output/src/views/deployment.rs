@@ -100,7 +100,7 @@ fn of_pool(scenario: &Scenario) -> DeploymentView {
         ("kv", plan.kv_bytes),
         ("margin", plan.margin_bytes),
     ];
-    let price = quote(deployment.gpu, scenario.chosen(choices::PRICE_KIND));
+    let price = quote(&deployment.gpu, scenario.chosen(choices::PRICE_KIND));
     let pool = scenario.pool_tokens(ranks);
     DeploymentView {
         name: String::new(),
@@ -109,7 +109,7 @@ fn of_pool(scenario: &Scenario) -> DeploymentView {
         model: scenario.model_name().into_owned(),
         layers: deployment.model.layers,
         gpus: deployment.gpus(),
-        nodes: nodes::nodes(deployment.gpu, deployment.gpus()),
+        nodes: nodes::nodes(&deployment.gpu, deployment.gpus()),
         node_link_gb_s: deployment.gpu.node_link_gb_s.value,
         memory_gb: gb(plan.memory_bytes),
         parts: parts.map(|(name, bytes)| MemoryPart { name, gb: gb(bytes) }).to_vec(),
@@ -117,7 +117,7 @@ fn of_pool(scenario: &Scenario) -> DeploymentView {
         kv_tokens: pool.unwrap_or(0),
         usd_per_hour: price.map(|price| price.usd_per_gpu_hour * f64::from(deployment.gpus())),
         price,
-        cost: origin(scenario, deployment.gpu),
+        cost: origin(scenario, &deployment.gpu),
         timed: scenario.cost_source(),
         others: Vec::new(),
     }

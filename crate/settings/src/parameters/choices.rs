@@ -5,6 +5,7 @@
 //! names has such an enum, and these names, is checked when the table is compiled. Where the engine, the cost model or the
 //! workload has the same enum, its values are named in [`foreign`], and nothing is translated.
 
+use servescope_cost::gpus::GPU_IDS;
 use servescope_cost::models::{MODEL_IDS, OWN};
 
 use super::id::Id;
@@ -166,7 +167,7 @@ pub use foreign::{
 };
 pub use gateway::{GatewayKind, GatewayWindow, OverQuota, PredictKind, TimeoutKind};
 pub use service::{
-    Allocation, Corrections, CostKind, FairLift, HostOverhead, KvPool, MemoryPlan, ModelAttention,
+    Allocation, Corrections, CostKind, FairLift, HostOverhead, KvPool, LoraKernels, MemoryPlan, ModelAttention,
     ModelStateKind, ModelWindowKind, NodeNetwork, Order, PredictionOf, Preemption,
 };
 pub use workload::{
@@ -180,6 +181,17 @@ pub(super) const MODEL_NAMES: [&str; MODEL_IDS.len() + 1] = {
     let mut i = 0;
     while i < MODEL_IDS.len() {
         names[i] = MODEL_IDS[i];
+        i += 1;
+    }
+    names
+};
+
+/// What `fleet.gpu` may be: the GPUs of the table, and one of one's own.
+pub(super) const GPU_NAMES: [&str; GPU_IDS.len() + 1] = {
+    let mut names = [OWN; GPU_IDS.len() + 1];
+    let mut i = 0;
+    while i < GPU_IDS.len() {
+        names[i] = GPU_IDS[i];
         i += 1;
     }
     names

@@ -30,6 +30,9 @@ pub(super) const ON_HARDWARE: Condition = when_in(Id::CostKind, &["profile", "ro
 pub(super) const HARDWARE: &[Condition] = &[ON_HARDWARE];
 /// Those of them that know formats.
 pub(super) const FORMATS: &[Condition] = &[when_in(Id::CostKind, &["roofline", "kernels"])];
+/// A GPU of one's own.
+pub(super) const OWN_GPU: Condition =
+    all(&[when_in(Id::FleetGpu, &["own"]), when_in(Id::CostKind, &["roofline"])]);
 /// A model of one's own, and one with experts.
 pub(super) const OWN_MODEL: Condition =
     all(&[when_in(Id::FleetModel, &["own"]), when_in(Id::CostKind, &["roofline", "kernels"])]);

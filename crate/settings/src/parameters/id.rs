@@ -40,8 +40,9 @@ ids! {
     FleetGpu FleetModel TensorParallel PipelineParallel PeerAccess FleetNetwork Weights Unquantized QuantizedHead KvFormat KvPool
     MemoryPlan VllmVersion MemoryMargin KvCacheGib Replicas Pools PoolSchedule StartUp Router ChunkTokens BlockSize
     Allocation Watermark Preemption SwapRate SwapSpace KvBytesPerToken PrefixCache MaxTotalTokens
-    AdapterMemory MaxLoras MaxLoraRank MaxCpuLoras HostRate DiskRate
+    AdapterMemory LoraKernels MaxLoras MaxLoraRank MaxCpuLoras HostRate DiskRate
 
+    GpuMemory GpuBandwidth GpuBf16 GpuFp8 GpuLink GpusPerNode GpuNodeLink
     ModelLayers ModelHidden ModelHeads ModelKvHeads ModelHeadDim ModelWindow ModelWindowLayers ModelMlp
     ModelGated ModelVocabulary ModelContext ModelTied ModelExperts ModelExpertsPerToken ModelExpertSize
     ModelSharedExperts ModelSharedSize ModelDenseLayers ModelExpertLatent ModelAttention ModelQueryRank

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use servescope_cost::{
-    BatchCost, Corrections, Deployed, Disturbed, HostTime, Roofline, TimeError,
+    BatchCost, Corrections, Deployed, Disturbed, HostTime, LoraKernels, Roofline, TimeError,
     deployment::{Deployment, KvFormat, WeightFormat},
     gpus::{GPUS, Gpu},
     memory_plan::{Ask, MemoryPlan, Reserve, vidur},
@@ -51,7 +51,7 @@ impl Scenario {
     pub fn deployment(&self) -> Deployment {
         let is_timed = self.cost_kind() == CostKind::Profile;
         Deployment {
-            gpu: Gpu::named(self.choice(Id::FleetGpu)).unwrap_or(&GPUS[0]),
+            gpu: self.gpu(),
             model: Model { unquantized: self.number(Id::Unquantized), ..self.model() },
             quantized_head: self.flag(Id::QuantizedHead),
             tensor_parallel: self.whole(Id::TensorParallel),
@@ -101,7 +101,11 @@ impl Scenario {
     fn exact_cost(&self, ranks: AdapterRanks) -> Result<Box<dyn BatchCost>, Diagnostic> {
         // vLLM's LoRA operators take every adapter for one of the slots' rank; S-LoRA's do not.
         let padded = |roofline: Roofline| match self.chosen(choices::ADAPTER_MEMORY) {
-            AdapterMemory::Slots => roofline.with_padded_lora(self.slot_rank(ranks)),
+            AdapterMemory::Slots => roofline.with_lora(LoraKernels::Slots {
+                rank: self.slot_rank(ranks),
+                slots: self.whole(Id::MaxLoras),
+                are_older: self.chosen(choices::LoraKernels::ID) == choices::LoraKernels::Older,
+            }),
             AdapterMemory::Unified | AdapterMemory::Resident => roofline,
         };
         Ok(match self.cost_kind() {

@@ -36,7 +36,7 @@ impl Scenario {
         match self.cost_kind() {
             CostKind::Linear => (2048, 256),
             CostKind::Profile | CostKind::Roofline | CostKind::Kernels => {
-                serve_defaults(Gpu::named(self.choice(Id::FleetGpu)).unwrap_or(&GPUS[0]))
+                serve_defaults(&self.gpu())
             }
         }
     }

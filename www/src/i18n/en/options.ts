@@ -75,6 +75,8 @@ export const options = area('options', {
   latent: 'one latent vector (MLA)',
   sliding: 'slides with the token',
   chunked: 'windows side by side',
+  newer: 'vLLM 0.8 and later',
+  older: '2024 (vLLM 0.5 to 0.7)',
   gated_delta: 'gated delta rule',
   mamba2: 'Mamba-2',
   vidur: 'as Vidur',

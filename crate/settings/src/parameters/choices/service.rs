@@ -74,6 +74,14 @@ choices! {
         Vidur = "vidur",
     }
 
+    /// The kernels that compute adapters in slots.
+    LoraKernels (ID = LoraKernels) {
+        /// Those of vLLM from 0.8 on.
+        Newer = "newer",
+        /// Those of 2024.
+        Older = "older",
+    }
+
     /// What the attention of a model of one's own keeps for a token.
     ModelAttention (ID = ModelAttention) {
         /// Keys and values of each KV head.

@@ -1,9 +1,9 @@
-//! Rows of a model of one's own: its dimensions, named as in a `config.json` of Hugging Face where that has a plain name.
+//! Rows of a GPU and of a model of one's own: figures of a data sheet, and dimensions, named as in a `config.json` of Hugging Face where that has a plain name.
 
-use crate::parameters::builder::{choice, row, whole};
+use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices;
 use crate::parameters::conditions::{
-    OWN_EXPERTS, OWN_GROUPED, OWN_INDEX, OWN_LATENT, OWN_MODEL, OWN_STATE, OWN_WINDOW, above, any, when_in,
+    OWN_EXPERTS, OWN_GPU, OWN_GROUPED, OWN_INDEX, OWN_LATENT, OWN_MODEL, OWN_STATE, OWN_WINDOW, above, any, when_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -11,6 +11,27 @@ use crate::parameters::kind::{Kind, Parameter};
 // A row is a paragraph of two to five lines; formatted it would be fifteen.
 #[rustfmt::skip]
 pub(super) const ROWS: &[(Id, Parameter)] = &[
+    (Id::GpuMemory, row("gpu.memory_gib", "gmm", "fleet", number(0.1, 100_000.0, 79.2)).unit("GiB").linear(8.0, 288.0, 0.1)
+        .when(&[OWN_GPU])
+        .doc("GPU memory", "Memory of your own GPU as a process is given it (torch.cuda.mem_get_info), not as the board has it. The defaults of these figures are an H100's.")),
+    (Id::GpuBandwidth, row("gpu.bandwidth_gb_s", "gbw", "fleet", number(1.0, 1e6, 3350.0)).unit("GB/s").log(100.0, 20_000.0, 10.0)
+        .when(&[OWN_GPU])
+        .doc("Memory bandwidth", "Peak of the data sheet, 1e9 bytes a second.")),
+    (Id::GpuBf16, row("gpu.bf16_tflops", "gbf", "fleet", number(0.1, 1e6, 989.0)).unit("TFLOP/s").log(10.0, 5000.0, 1.0)
+        .when(&[OWN_GPU])
+        .doc("FLOP/s at 16 bits", "Peak of matrix products at 16 bits, dense (without sparsity).")),
+    (Id::GpuFp8, row("gpu.fp8_tflops", "gf8", "fleet", number(0.0, 1e6, 1979.0)).unit("TFLOP/s").linear(0.0, 10_000.0, 1.0)
+        .when(&[OWN_GPU])
+        .doc("FLOP/s at FP8", "Peak of matrix products at FP8, dense. 0: the GPU has none, and FP8 weights are widened to 16 bits.")),
+    (Id::GpuLink, row("gpu.link_gb_s", "glk", "fleet", number(0.1, 1e6, 450.0)).unit("GB/s").log(1.0, 2000.0, 1.0)
+        .when(&[OWN_GPU, any(&[above(Id::TensorParallel, 1.0), above(Id::PipelineParallel, 1.0)])])
+        .doc("Link in a node", "Bandwidth of each GPU to the others of its node, in one direction: NVLink or PCIe.")),
+    (Id::GpusPerNode, row("gpu.per_node", "gpn", "fleet", whole(1.0, 1024.0, 8.0)).unit("GPUs").linear(1.0, 16.0, 1.0)
+        .when(&[OWN_GPU, any(&[above(Id::TensorParallel, 1.0), above(Id::PipelineParallel, 1.0)])])
+        .doc("GPUs of a node", "How many GPUs that link joins; others are reached over the network.")),
+    (Id::GpuNodeLink, row("gpu.node_link_gb_s", "gnl", "fleet", number(0.01, 1e6, 50.0)).unit("GB/s").log(0.1, 400.0, 0.1)
+        .when(&[OWN_GPU, any(&[above(Id::TensorParallel, 1.0), above(Id::PipelineParallel, 1.0)])])
+        .doc("Link between nodes", "Bandwidth of each GPU to those of other nodes, in one direction: InfiniBand, Ethernet.")),
     (Id::ModelLayers, row("model.layers", "mly", "model", whole(1.0, 1000.0, 32.0)).linear(1.0, 128.0, 1.0)
         .when(&[OWN_MODEL])
         .doc("Layers", "Layers of your own model (num_hidden_layers). The defaults of this group are Llama-3.1-8B's.")),

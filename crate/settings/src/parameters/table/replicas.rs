@@ -1,9 +1,7 @@
 //! Rows of GPUs, replicas, router, KV cache and adapter memory.
 
-use servescope_cost::gpus::GPU_IDS;
-
 use crate::parameters::builder::{choice, number, row, whole};
-use crate::parameters::choices::{self, MODEL_NAMES};
+use crate::parameters::choices::{self, GPU_NAMES, MODEL_NAMES};
 use crate::parameters::conditions::{
     FORMATS, HARDWARE, HAS_ADAPTERS, LINEAR, ON_HARDWARE, PAGED, SLOTS, SWAPS, VLLM_V1, above, any, when_in,
     when_not_in,
@@ -14,9 +12,9 @@ use crate::parameters::kind::{Kind, Parameter};
 // A row is a paragraph of two to five lines; formatted it would be fifteen.
 #[rustfmt::skip]
 pub(super) const ROWS: &[(Id, Parameter)] = &[
-    (Id::FleetGpu, row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_IDS))
+    (Id::FleetGpu, row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_NAMES))
         .when(HARDWARE)
-        .doc("GPU", "GPU type of the replicas.")),
+        .doc("GPU", "GPU type of the replicas; “your own” is a GPU whose figures you set (gpu.*), for the roofline.")),
     (Id::FleetModel, row("fleet.model", "mdl", "fleet", Kind::Choice(&MODEL_NAMES))
         .when(HARDWARE)
         .doc("Model", "The model that the replicas serve; “your own” is a model whose dimensions you set under Your own model, or that come from a config.json of Hugging Face.")),
@@ -118,6 +116,9 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::AdapterMemory, row("adapters.memory", "am", "memory", choice(choices::ADAPTER_MEMORY))
         .when(&[HAS_ADAPTERS])
         .doc("Adapter memory", "Unified (S-LoRA, LightLLM): in the KV pool while in use. Slots (vLLM and the others): a fixed number of slots of one size; the least recently used adapter is replaced. Resident: all in GPU memory from the start.")),
+    (Id::LoraKernels, row("adapters.kernels", "lok", "memory", choice(choices::LoraKernels::ID))
+        .when(&[HAS_ADAPTERS, SLOTS, ON_HARDWARE])
+        .doc("LoRA kernels", "Which kernels compute adapters in slots: vLLM's from 0.8 on, whose time grows with slots, distinct adapters and tokens, or those of 2024 (0.5 to 0.7), which take as long for every batch. Experts have no adapters here.")),
     (Id::MaxLoras, row("adapters.max_loras", "aml", "memory", whole(1.0, 100_000.0, 8.0)).linear(1.0, 64.0, 1.0)
         .when(&[SLOTS])
         .doc("LoRA slots", "Most distinct adapters of running requests (vLLM's --max-loras); a waiting request whose adapter would be one more is skipped. The default of 8 is our choice: vLLM's is 1.")),
