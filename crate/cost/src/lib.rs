@@ -31,4 +31,4 @@ pub use disturbed::{Disturbed, TimeError};
 pub use gpus::Gpu;
 pub use linear::{AdapterCost, LinearCost, LinearDecode};
 pub use models::Model;
-pub use roofline::{LoraKernels, Corrections, HostTime, Roofline};
+pub use roofline::{Corrections, HostTime, LoraKernels, Roofline};

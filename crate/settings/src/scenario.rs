@@ -224,13 +224,9 @@ impl Scenario {
             Id::MaxTotalTokens if is_vllm_v1 && self.cost_kind() == CostKind::Linear => {
                 &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning]
             }
-            Id::FleetModel | Id::ModelContext if is_vllm_v1 && self.cost_kind() != CostKind::Linear => &[
-                Id::MaxRequestTokens,
-                Id::BatchMaxTokens,
-                Id::MaxRunning,
-                Id::BlockSize,
-                Id::Unquantized,
-            ],
+            Id::FleetModel | Id::ModelContext if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {
+                &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning, Id::BlockSize, Id::Unquantized]
+            }
             Id::FleetModel => &[Id::Unquantized],
             Id::VllmVersion | Id::MemoryPlan if is_vllm_v1 => &[Id::MemoryMargin],
             Id::FleetGpu | Id::BatchMaxTokens if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {
@@ -239,17 +235,15 @@ impl Scenario {
             Id::BatchMaxTokens if is_vllm_v1 => &[Id::MaxRunning],
             Id::MaxRequestTokens | Id::ChunkedPrefill if is_vllm_v1 => &[Id::BatchMaxTokens, Id::MaxRunning],
             Id::MaxRunning if is_vllm_v1 => &[Id::BatchMaxTokens],
-            Id::SchedulerKind => {
-                &[
-                    Id::AdapterMemory,
-                    Id::MaxRequestTokens,
-                    Id::BatchMaxTokens,
-                    Id::MaxRunning,
-                    Id::Watermark,
-                    Id::MemoryMargin,
-                    Id::BlockSize,
-                ]
-            }
+            Id::SchedulerKind => &[
+                Id::AdapterMemory,
+                Id::MaxRequestTokens,
+                Id::BatchMaxTokens,
+                Id::MaxRunning,
+                Id::Watermark,
+                Id::MemoryMargin,
+                Id::BlockSize,
+            ],
             _ => &[],
         }
     }

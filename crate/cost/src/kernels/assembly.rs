@@ -124,7 +124,7 @@ impl Assembly<'_> {
     /// Sums as they were timed on a host whose GPUs reach each other as these do; else on another one, with the time through the
     /// memory of the host.
     pub(super) fn all_reduce(&mut self, layout: &Layout) -> Result<Option<Sum>, MissingTable> {
-        let gpus = nodes::on_one_node(layout.gpu, layout.tensor_parallel);
+        let gpus = nodes::on_one_node(&layout.gpu, layout.tensor_parallel);
         if layout.has_peer_access || gpus < 2 {
             let sum = |curve| Sum { curve, is_staged: false };
             return Ok(self.collective("all_reduce", gpus)?.map(sum));

@@ -91,7 +91,7 @@ impl KernelCost {
     /// # Errors
     /// Names the table that is missing and that no other stands in for.
     pub fn new(layout: Layout, kernels: &Kernels, overheads: Overheads) -> Result<Self, MissingTable> {
-        let mut assembly = Assembly { kernels, peaks: Peaks::of(layout.gpu), borrowed: Vec::new() };
+        let mut assembly = Assembly { kernels, peaks: Peaks::of(&layout.gpu), borrowed: Vec::new() };
         let model = &layout.model;
         let (h, tensor) = (f64::from(model.hidden), f64::from(layout.tensor_parallel.max(1)));
         let dense = f64::from(model.layers - model.expert_layers());
@@ -313,7 +313,7 @@ impl KernelCost {
     fn all_reduces(&self, sums: &mut [OperatorSum; 2], reduce: &Sum, layers: [f64; 2], tokens: f64) {
         let (model, gpus) = (&self.layout.model, self.layout.tensor_parallel);
         let sum_us = |values: f64| {
-            let beyond_us = nodes::all_reduce_us(self.layout.gpu, gpus, ACTIVATION * values);
+            let beyond_us = nodes::all_reduce_us(&self.layout.gpu, gpus, ACTIVATION * values);
             let us = self.collective_us(&reduce.curve, values);
             (if reduce.is_staged { nodes::staged_us(us) } else { us }) + beyond_us
         };

@@ -87,7 +87,7 @@ fn kernels_by(times_roofline: fn(f64) -> f64) -> Kernels {
 
 fn layout() -> Layout {
     Layout {
-        gpu: Gpu::named("h100_sxm").unwrap(),
+        gpu: *Gpu::named("h100_sxm").unwrap(),
         model: *Model::named("llama-3.1-70b").unwrap(),
         tensor_parallel: 8,
         attention_data_parallel: 1,
@@ -192,7 +192,8 @@ fn tokens_that_are_no_multiple_of_four_are_copied_before_products_by_block() {
     let mut kernels = kernels();
     let columns = columns(&[("gemm_dtype", "fp8_block")], &PRODUCT, &rows);
     import::add(&mut kernels, "made-up", &import::points("gemm", gpu, &columns).unwrap().unwrap());
-    let layout = Layout { gpu, attention: NumberFormat::Fp8Block, mlp: NumberFormat::Fp8Block, ..layout() };
+    let layout =
+        Layout { gpu: *gpu, attention: NumberFormat::Fp8Block, mlp: NumberFormat::Fp8Block, ..layout() };
     let linear_us = |kernels: &Kernels, tokens: u32| {
         let cost = KernelCost::new(layout, kernels, Overheads::NONE).unwrap();
         let chunks = [Chunk { kv_tokens: 0, tokens }];
@@ -426,7 +427,7 @@ proptest! {
         let tokens = f64::from(batch.prompt_tokens()) + f64::from(decodes);
         // Eight GPUs a node: each stage is on its own, and each send takes the network.
         let bytes = 2.0 * tokens * f64::from(layout().model.hidden);
-        let send_us = if tokens > 0.0 { 7.28 + crate::nodes::send_us(layout().gpu, bytes) } else { 0.0 };
+        let send_us = if tokens > 0.0 { 7.28 + crate::nodes::send_us(&layout().gpu, bytes) } else { 0.0 };
         for class in 0..whole.len() {
             let sent = if class == crate::OperatorClass::Communication as usize { send_us } else { 0.0 };
             let sum = last[class] + f64::from(stages - 1) * (others[class] - sent);

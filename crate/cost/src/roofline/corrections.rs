@@ -119,7 +119,7 @@ impl Corrections {
         let link_bytes_s = gpu.link_gb_s.value * 1e9;
         let on_node_us = send.fixed_us + bytes / (send.memory * link_bytes_s) * 1e6;
         let leaving = nodes::share_of_sends(deployment);
-        (1.0 - leaving) * on_node_us + leaving * (send.fixed_us + nodes::send_us(gpu, bytes))
+        (1.0 - leaving) * on_node_us + leaving * (send.fixed_us + nodes::send_us(&gpu, bytes))
     }
 }
 

@@ -1,8 +1,8 @@
 //! One iteration of one stage, operator by operator.
 
+use super::corrections::{Efficiency, product_work};
 use super::lora::slots_us;
 use super::{LoraKernels, Roofline};
-use super::corrections::{Efficiency, product_work};
 use crate::batch::{Batch, LoraBatch, OperatorClass, OperatorSum, OperatorTime, StageParts, Work};
 use crate::deployment::Deployment;
 use crate::models::{Attention, Model};
@@ -240,13 +240,13 @@ impl Roofline {
     /// Sums over the GPUs that share a layer: twice (n - 1) / n of the bytes go over each one's link.
     fn all_reduce(&self, costs: &mut CostAccumulator, calls: Calls, bytes: f64) {
         let (gpu, gpus) = (self.deployment.gpu, self.deployment.tensor_parallel);
-        let n = f64::from(nodes::on_one_node(gpu, gpus));
+        let n = f64::from(nodes::on_one_node(&gpu, gpus));
         if n > 1.0 && costs.timed == Timed::All {
             let c = &self.corrections;
             let direct_us = c.all_reduce.fixed_us
                 + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6;
             let on_node_us = if self.has_peer_access { direct_us } else { nodes::staged_us(direct_us) };
-            let us = on_node_us + nodes::all_reduce_us(gpu, gpus, bytes);
+            let us = on_node_us + nodes::all_reduce_us(&gpu, gpus, bytes);
             costs.add_us(OperatorClass::Communication, calls, us, "all_reduce");
         }
     }
@@ -588,8 +588,8 @@ impl Roofline {
         if costs.timed == Timed::All && self.deployment.tensor_parallel > 1 {
             let us = c.send.fixed_us + ACTIVATION * logits / (c.send.memory * self.link_bytes_s) * 1e6;
             let gpu = self.deployment.gpu;
-            let is_apart = nodes::nodes(gpu, self.deployment.tensor_parallel) > 1;
-            let us = us + if is_apart { nodes::send_us(gpu, ACTIVATION * logits) } else { 0.0 };
+            let is_apart = nodes::nodes(&gpu, self.deployment.tensor_parallel) > 1;
+            let us = us + if is_apart { nodes::send_us(&gpu, ACTIVATION * logits) } else { 0.0 };
             costs.add_us(OperatorClass::Communication, ON_LAST, us, "gather_logits");
         }
     }

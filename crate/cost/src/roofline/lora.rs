@@ -79,7 +79,8 @@ fn module_us(
     let outputs: f64 = module.outputs.iter().sum();
     let bytes = 2.0 * tokens * (slices * module.inputs + 2.0 * outputs)
         + 2.0 * adapters * rank * (slices * module.inputs + outputs);
-    let tiles = (shrink * shrink_us / speed).max(LEAST_SHRINK_US) + (expand * EXPAND_US / speed).max(LEAST_EXPAND_US);
+    let tiles =
+        (shrink * shrink_us / speed).max(LEAST_SHRINK_US) + (expand * EXPAND_US / speed).max(LEAST_EXPAND_US);
     let bandwidth_bytes_us = BANDWIDTH * deployment.gpu.bandwidth_gb_s.value * 1e3;
     let empty = (shrink_all + expand_all - shrink - expand).max(0.0) * EMPTY_US / speed;
     LAUNCH_US + empty + tiles.max(bytes / bandwidth_bytes_us)
@@ -128,7 +129,8 @@ fn modules(deployment: &Deployment) -> Vec<Module> {
     };
     let inner = f64::from(model.mlp_hidden) / tensor;
     if model.expert_layers() < model.mlp_layers() {
-        all.push(module(h, if model.gated_mlp { &[inner, inner][..] } else { &[inner][..] }));
+        let up = [inner, inner];
+        all.push(module(h, if model.gated_mlp { &up } else { &up[..1] }));
         all.push(module(inner, &[h]));
     }
     all

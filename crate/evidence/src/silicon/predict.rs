@@ -234,9 +234,9 @@ pub(super) fn server(row: &SiliconRow, constants: &Constants) -> Result<RowServe
         "disagg" => return Err(NotAnswered::Disaggregated),
         _ => return Err(NotAnswered::Mode),
     }
-    let gpu = gpu(&row.system).ok_or(NotAnswered::Gpu)?;
+    let gpu = *gpu(&row.system).ok_or(NotAnswered::Gpu)?;
     let model = *model(&row.model).ok_or(NotAnswered::Model)?;
-    let formats = checkpoint(row, &model)?.formats(gpu, &model);
+    let formats = checkpoint(row, &model)?.formats(&gpu, &model);
     let kv = if row.flags.kv_cache_dtype.starts_with("fp8") { KvFormat::Fp8 } else { KvFormat::Bf16 };
     let deployment = Deployment {
         gpu,
@@ -322,7 +322,7 @@ fn kv_blocks(
 
 /// vLLM's scheduler with the flags of a row.
 pub(super) fn config(row: &SiliconRow, server: &RowServer, longest: u32) -> Result<PoolConfig, NotAnswered> {
-    let (budget, seqs) = serve_defaults(server.deployment.gpu);
+    let (budget, seqs) = serve_defaults(&server.deployment.gpu);
     let max_batch_tokens = row.flags.max_batched_tokens.unwrap_or(budget.min(BUDGET));
     let max_requests = row.flags.max_seqs.unwrap_or(seqs).min(max_batch_tokens);
     let largest = Profiled {

@@ -167,8 +167,8 @@ pub use foreign::{
 };
 pub use gateway::{GatewayKind, GatewayWindow, OverQuota, PredictKind, TimeoutKind};
 pub use service::{
-    Allocation, Corrections, CostKind, FairLift, HostOverhead, KvPool, LoraKernels, MemoryPlan, ModelAttention,
-    ModelStateKind, ModelWindowKind, NodeNetwork, Order, PredictionOf, Preemption,
+    Allocation, Corrections, CostKind, FairLift, HostOverhead, KvPool, LoraKernels, MemoryPlan,
+    ModelAttention, ModelStateKind, ModelWindowKind, NodeNetwork, Order, PredictionOf, Preemption,
 };
 pub use workload::{
     ArrivalKind, ClientKind, CurveKind, CurveSampling, LengthCurveKind, LengthKind, LengthSource, Loop,

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use servescope_cost::{
     BatchCost, Corrections, Deployed, Disturbed, HostTime, LoraKernels, Roofline, TimeError,
     deployment::{Deployment, KvFormat, WeightFormat},
-    gpus::{GPUS, Gpu},
     memory_plan::{Ask, MemoryPlan, Reserve, vidur},
     models::{MODELS, Model, OWN},
 };

@@ -79,7 +79,7 @@ impl Scenario {
         let captured = self.whole(Id::CapturedTokens);
         let mut lack = Lack::Format;
         for checkpoint in CheckpointFormat::of(weights, &model) {
-            let [attention, mlp, experts] = checkpoint.formats(gpu, &model);
+            let [attention, mlp, experts] = checkpoint.formats(&gpu, &model);
             let layout = Layout {
                 gpu,
                 model,

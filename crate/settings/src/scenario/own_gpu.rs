@@ -38,7 +38,6 @@ impl Scenario {
 
 #[cfg(test)]
 mod tests {
-    use servescope_cost::BatchCost;
     use servescope_cost::batch::Batch;
 
     use super::*;
@@ -54,7 +53,8 @@ mod tests {
             ("fleet.model", "llama-3.1-8b"),
             ("workload.adapters.count", "0"),
         ];
-        let with = |more: &[(&str, &str)]| Scenario::of_settings(&[&common[..], more].concat()).expect("a scenario");
+        let with =
+            |more: &[(&str, &str)]| Scenario::of_settings(&[&common[..], more].concat()).expect("a scenario");
         let known = with(&[("fleet.gpu", "h100_sxm")]);
         let own = with(&[("fleet.gpu", "own")]);
         let us = |scenario: &Scenario| {

@@ -2,7 +2,7 @@
 //! the GPU (vllm/engine/arg_utils.py, `get_batch_defaults`; vllm/config/scheduler.py).
 
 use servescope_cost::deployment::Deployment;
-use servescope_cost::gpus::{GPUS, Gpu};
+use servescope_cost::gpus::Gpu;
 use servescope_cost::kv_groups::KvGroupsPlan;
 use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
 use servescope_cost::models::Attention;
@@ -35,9 +35,7 @@ impl Scenario {
     fn vllm_defaults(&self) -> (u32, u32) {
         match self.cost_kind() {
             CostKind::Linear => (2048, 256),
-            CostKind::Profile | CostKind::Roofline | CostKind::Kernels => {
-                serve_defaults(&self.gpu())
-            }
+            CostKind::Profile | CostKind::Roofline | CostKind::Kernels => serve_defaults(&self.gpu()),
         }
     }
 

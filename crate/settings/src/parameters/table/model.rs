@@ -3,7 +3,8 @@
 use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices;
 use crate::parameters::conditions::{
-    OWN_EXPERTS, OWN_GPU, OWN_GROUPED, OWN_INDEX, OWN_LATENT, OWN_MODEL, OWN_STATE, OWN_WINDOW, above, any, when_in,
+    OWN_EXPERTS, OWN_GPU, OWN_GROUPED, OWN_INDEX, OWN_LATENT, OWN_MODEL, OWN_STATE, OWN_WINDOW, above, any,
+    when_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
