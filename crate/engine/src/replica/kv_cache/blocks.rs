@@ -19,7 +19,7 @@ use crate::record::request_timings::PrefixLookups;
 const NONE: u32 = u32::MAX;
 
 /// What a block holds, together with all before it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockContents {
     /// The adapter, the id of a block of the trace and which of its KV blocks.
     Prefix(u32, u64, u32),
@@ -33,7 +33,7 @@ struct Block {
     contents: BlockContents,
     /// The group whose tokens it holds.
     group: u32,
-    /// How many.
+    /// How many: with the last of them it begins to be forgotten.
     count: u32,
     /// Requests that hold it.
     users: u32,
@@ -288,6 +288,9 @@ impl BlockCache {
         let mut freed = held.plain;
         let own = held.own;
         if is_resumed_later {
+            for block in std::mem::take(&mut held.given_back) {
+                self.publish_given_back(block, id);
+            }
             self.publish_own(group, id, held, own);
             held.cached.iter().for_each(|&block| self.publish(block));
         } else if own > 0 {
@@ -306,14 +309,20 @@ impl BlockCache {
     /// them. Returns how many no request holds now.
     pub(crate) fn skip(&mut self, group: usize, id: RequestId, until: u32, held: &mut GroupBlocks) -> u32 {
         let skips = until - held.skipped;
-        let own = skips.saturating_sub(held.cached.len() as u32).min(held.own);
-        if own > 0 {
-            self.publish_own(group, id, held, own);
-        }
         let cached = skips.min(held.cached.len() as u32);
+        let own = (skips - cached).min(held.own);
         // What is processed is cached; otherwise blocks without contents come free.
-        let mut freed = skips - cached;
-        held.plain -= freed;
+        let plain = skips - cached - own;
+        held.plain -= plain;
+        let mut freed = own + plain;
+        if own > 0 {
+            let block = self.insert(group, BlockContents::Own(id, held.skipped + cached));
+            self.blocks[block as usize].count = own;
+            self.blocks[block as usize].users = 0;
+            self.link(block);
+            held.given_back.push(block);
+            held.own -= own;
+        }
         held.skipped = until;
         let skipped: Vec<u32> = held.cached.drain(..cached as usize).collect();
         for block in skipped.into_iter().rev() {
@@ -338,6 +347,43 @@ impl BlockCache {
             held.cached.push(block);
         }
         held.own -= count;
+    }
+
+    /// Own blocks that a request gave back are kept one by one, and found by the request, from now on, as far as they are not
+    /// forgotten. They stand in one place of the order, the last one first.
+    fn publish_given_back(&mut self, block: u32, id: RequestId) {
+        let Block { contents, group, count, is_found, older, newer, users, .. } = self.blocks[block as usize];
+        let BlockContents::Own(owner, first) = contents else { return };
+        // A place that was forgotten may hold something else.
+        if owner != id || is_found || users > 0 || count == 0 {
+            return;
+        }
+        self.blocks[block as usize].count = 1;
+        let mut singles = vec![block];
+        for index in first + 1..first + count {
+            let single = self.insert(group as usize, BlockContents::Own(id, index));
+            self.blocks[single as usize].users = 0;
+            singles.push(single);
+        }
+        let mut before = older;
+        for &single in singles.iter().rev() {
+            self.join(before, single);
+            before = single;
+        }
+        self.join(before, newer);
+        singles.into_iter().for_each(|single| self.publish(single));
+    }
+
+    /// The one stands before the other in the order of those that no request holds; [`NONE`] is an end of it.
+    fn join(&mut self, older: u32, newer: u32) {
+        match self.blocks.get_mut(older as usize) {
+            Some(block) => block.newer = newer,
+            None => self.oldest = newer,
+        }
+        match self.blocks.get_mut(newer as usize) {
+            Some(block) => block.older = older,
+            None => self.newest = older,
+        }
     }
 
     /// A request holds the block no more. Returns how many come free.
@@ -410,8 +456,12 @@ impl BlockCache {
     fn remove(&mut self, block: u32) {
         let Block { contents, group, twin, is_found, .. } = self.blocks[block as usize];
         self.unused.push(block);
+        self.blocks[block as usize].count = 0;
+        if !is_found {
+            return;
+        }
         let first = &mut self.first[group as usize];
-        let Some(mut at) = first.get(contents).filter(|_| is_found) else { return };
+        let Some(mut at) = first.get(contents) else { return };
         if at == block {
             return first.replace(contents, twin);
         }
@@ -436,14 +486,7 @@ impl BlockCache {
 
     fn unlink(&mut self, block: u32) {
         let Block { older, newer, count, .. } = self.blocks[block as usize];
-        match self.blocks.get_mut(older as usize) {
-            Some(before) => before.newer = newer,
-            None => self.oldest = newer,
-        }
-        match self.blocks.get_mut(newer as usize) {
-            Some(behind) => behind.older = older,
-            None => self.newest = older,
-        }
+        self.join(older, newer);
         self.idle -= count;
     }
 }

@@ -9,6 +9,8 @@ pub(super) struct GroupBlocks {
     /// Cached blocks behind those that no request looks for yet.
     pub(super) own: u32,
     pub(super) plain: u32,
+    /// Of those that were given back, own blocks, which the request may look for after a preemption.
+    pub(super) given_back: Vec<u32>,
 }
 
 impl GroupBlocks {
