@@ -79,6 +79,11 @@ impl Gpu {
         GPUS.iter().find(|gpu| gpu.id == id)
     }
 
+    /// Whether its compute capability is 10.x: Blackwell's data centre GPUs, which have kernels and defaults of their own.
+    pub fn has_compute_capability_10(&self) -> bool {
+        ["b200_sxm", "b300_sxm", "gb200_nvl72", "gb300_nvl72"].contains(&self.id)
+    }
+
     /// The price of a kind that stands for it: the first of that kind in its list.
     pub fn price_of(&self, kind: PriceKind) -> Option<&'static Price> {
         self.prices.iter().find(|price| price.kind == kind)

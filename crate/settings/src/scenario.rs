@@ -170,6 +170,7 @@ impl Scenario {
             Id::MaxRequestTokens => self.usual_longest_request(),
             Id::BatchMaxTokens => Value::Number(f64::from(self.usual_token_budget())),
             Id::MaxRunning => self.usual_max_running(),
+            Id::CapturedTokens => self.usual_captured_tokens(),
             Id::Watermark if self.is_vllm_v1() => Value::Number(0.0),
             Id::AdapterMemory => self.usual_memory(),
             Id::PrefillBase => ms(linear.prefill_base_us),
@@ -220,17 +221,25 @@ impl Scenario {
                 &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning]
             }
             Id::FleetModel | Id::ModelContext if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {
-                &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning]
+                &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning, Id::CapturedTokens]
             }
             Id::FleetGpu | Id::BatchMaxTokens if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {
-                &[Id::BatchMaxTokens, Id::MaxRunning]
+                &[Id::BatchMaxTokens, Id::MaxRunning, Id::CapturedTokens]
             }
             Id::BatchMaxTokens if is_vllm_v1 => &[Id::MaxRunning],
-            Id::MaxRequestTokens | Id::ChunkedPrefill if is_vllm_v1 => &[Id::BatchMaxTokens, Id::MaxRunning],
-            Id::MaxRunning if is_vllm_v1 => &[Id::BatchMaxTokens],
-            Id::SchedulerKind => {
-                &[Id::AdapterMemory, Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning, Id::Watermark]
+            Id::MaxRequestTokens | Id::ChunkedPrefill if is_vllm_v1 => {
+                &[Id::BatchMaxTokens, Id::MaxRunning, Id::CapturedTokens]
             }
+            Id::MaxRunning if is_vllm_v1 => &[Id::BatchMaxTokens, Id::CapturedTokens],
+            Id::FleetGpu | Id::BatchMaxTokens | Id::MaxRunning => &[Id::CapturedTokens],
+            Id::SchedulerKind => &[
+                Id::AdapterMemory,
+                Id::MaxRequestTokens,
+                Id::BatchMaxTokens,
+                Id::MaxRunning,
+                Id::Watermark,
+                Id::CapturedTokens,
+            ],
             _ => &[],
         }
     }

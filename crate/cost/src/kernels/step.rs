@@ -12,7 +12,7 @@ use crate::batch::{
 };
 use crate::batch_stages::{BatchStages, StageConstants};
 use crate::deployment::Deployment;
-use crate::models::Attention;
+use crate::gpus::Gpu;
 use crate::nodes;
 use crate::roofline::Corrections;
 
@@ -24,9 +24,25 @@ const POINTWISE_SHARE: f64 = 0.8;
 /// bits a token.
 const JOINT_NORM: [&str; 1] = ["minimax-m2.5"];
 
-/// The largest iteration that vLLM captures a CUDA graph of by itself, tokens (`max_cudagraph_capture_size` in its
-/// `vllm/config/compilation.py`). vLLM takes twice `max_num_seqs` where that is less; here it is this size then, too.
+/// The largest iteration that vLLM captures a CUDA graph of by itself, tokens, where neither `max_num_seqs` nor the token budget
+/// bounds it: [`captured_by_default`].
 pub const CAPTURED_TOKENS: u32 = 512;
+/// The same on GPUs of compute capability 10.x.
+const CAPTURED_TOKENS_10: u32 = 1024;
+
+/// vLLM's default of `max_cudagraph_capture_size` (`_set_cudagraph_sizes` in its `vllm/config/vllm.py`): room for twice
+/// `max_num_seqs`, no more than fits into an iteration.
+pub fn captured_by_default(gpu: &Gpu, max_num_seqs: u32, max_num_batched_tokens: u32) -> u32 {
+    let most = if gpu.has_compute_capability_10() { CAPTURED_TOKENS_10 } else { CAPTURED_TOKENS };
+    max_num_seqs.saturating_mul(2).min(most).min(max_num_batched_tokens).max(1)
+}
+
+/// What waiting for launches may add to an iteration right above the captured size, as a share of the time of its kernels, and by
+/// how much that share grows for each further captured size of tokens. Measured are an idle prompt of 512 and of 513 tokens (12.0
+/// and 13.1 ms: Llama-3.1-8B on an H100) and prompts of 819 tokens and more, where launches count in full; what lies between is
+/// not, and has no step that no measurement shows.
+const WAIT_ONSET: f64 = 0.1;
+const WAIT_RISE: f64 = 3.0;
 
 /// What surrounds kernels: calibrated on measured deployments, not timed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,17 +51,21 @@ pub struct Overheads {
     pub layer_us: f64,
     /// The same of a layer with experts, in place of it: routing and what surrounds the experts.
     pub expert_layer_us: f64,
-    /// Experts among prompts over experts timed alone.
-    pub expert_factor: f64,
+    /// Experts among prompts over experts timed alone, by their format in the order of [`NumberFormat::ALL`].
+    pub expert_factors: [f64; NumberFormat::ALL.len()],
     /// Host time of an iteration that nothing hides.
     pub iteration_us: f64,
     /// For each request in it.
     pub request_us: f64,
-    /// Added for each layer to an iteration with prompts that no CUDA graph covers: the host launches its kernels one by one.
-    /// Latent attention was timed as a whole module, with its launches, so that nothing is added to it.
+    /// Launching the kernels of a layer one by one, in an iteration with prompts that no CUDA graph covers. Launches run ahead of
+    /// the GPU, so that such an iteration takes at least this long, and no longer where the GPU is busy anyway.
     pub eager_layer_us: f64,
+    /// The same of a layer with experts, which has more of them.
+    pub eager_expert_layer_us: f64,
     /// Kernels in a real iteration over kernels timed alone, iterations that only decode.
     pub decode_factor: f64,
+    /// Attention of requests that decode beside prompts over that timed alone.
+    pub mixed_decode_factor: f64,
     /// Added to each collective: GPUs wait for the last one.
     pub collective_us: f64,
 }
@@ -55,11 +75,13 @@ impl Overheads {
     pub const NONE: Self = Self {
         layer_us: 0.0,
         expert_layer_us: 0.0,
-        expert_factor: 1.0,
+        expert_factors: [1.0; NumberFormat::ALL.len()],
         iteration_us: 0.0,
         request_us: 0.0,
         eager_layer_us: 0.0,
+        eager_expert_layer_us: 0.0,
         decode_factor: 1.0,
+        mixed_decode_factor: 1.0,
         collective_us: 0.0,
     };
 }
@@ -129,10 +151,18 @@ impl KernelCost {
         self
     }
 
-    /// Whether the host launches the kernels of an iteration with prompts one by one.
-    fn is_eager(&self, tokens: f64) -> bool {
-        let is_latent = matches!(self.layout.model.attention, Attention::Latent { .. });
-        tokens > f64::from(self.captured_tokens) && !is_latent
+    /// How long the GPU waits in an iteration with prompts whose kernels take this many microseconds, where the host launches
+    /// those of this share of the layers one by one.
+    fn launch_wait_us(&self, kernels_us: f64, tokens: f64, share: f64) -> f64 {
+        let captured = f64::from(self.captured_tokens);
+        if tokens <= captured {
+            return 0.0;
+        }
+        let most = kernels_us * (WAIT_ONSET + WAIT_RISE * (tokens - captured) / captured);
+        let (o, model) = (&self.overheads, &self.layout.model);
+        let (all, with_experts) = (f64::from(model.layers), f64::from(model.expert_layers()));
+        let launches_us = (all - with_experts) * o.eager_layer_us + with_experts * o.eager_expert_layer_us;
+        (share * launches_us - kernels_us).clamp(0.0, most)
     }
 
     /// The same in the pipeline stages of a deployment: each has its share of the layers, the last one embedding and head, and
@@ -201,6 +231,7 @@ impl KernelCost {
 
     fn attention(&self, sum: &mut OperatorSum, batch: &Batch<'_>, tokens: f64) {
         let requests = f64::from(batch.decodes);
+        let beside = if batch.chunks.is_empty() { 1.0 } else { self.overheads.mixed_decode_factor };
         match &self.attention {
             AttentionKernels::Grouped { before, after, spans } => {
                 let layers = f64::from(self.layout.model.layers);
@@ -215,7 +246,7 @@ impl KernelCost {
                         sum.add(OperatorClass::PrefillAttention, all, "attention_prefill");
                     }
                     if batch.decodes > 0 {
-                        let us = span.decode.at(requests, batch.decode_kv_tokens / requests).0;
+                        let us = beside * span.decode.at(requests, batch.decode_kv_tokens / requests).0;
                         let all = [span.layers, requests, span.layers * us];
                         sum.add(OperatorClass::DecodeAttention, all, "attention_decode");
                     }
@@ -230,7 +261,7 @@ impl KernelCost {
                     sum.add(OperatorClass::PrefillAttention, all, "latent_attention_prefill");
                 }
                 if batch.decodes > 0 {
-                    let us = decode.at(requests, batch.decode_kv_tokens / requests).0;
+                    let us = beside * decode.at(requests, batch.decode_kv_tokens / requests).0;
                     let all = [layers, requests, layers * us];
                     sum.add(OperatorClass::DecodeAttention, all, "latent_attention_decode");
                 }
@@ -268,7 +299,8 @@ impl KernelCost {
         if let Some(e) = &self.experts {
             let all = tokens * f64::from(self.layout.attention_data_parallel.max(1));
             let routed = self.peaks.experts_us(e.format, &e.shape, all) * e.curve.factor(all);
-            let routed = if has_prompts { routed * self.overheads.expert_factor } else { routed };
+            let routed =
+                if has_prompts { routed * self.overheads.expert_factors[e.format as usize] } else { routed };
             let shared =
                 e.shared.iter().flatten().map(|product| self.product_us(product, tokens)).sum::<f64>();
             let us = e.layers * (self.product_us(&e.router, tokens) + routed + shared);
@@ -351,9 +383,9 @@ impl KernelCost {
             if !has_prompts {
                 sum.scale(1.0, o.decode_factor);
             }
-            let layers = share * f64::from(self.layout.model.layers);
-            let launches = if has_prompts && self.is_eager(tokens) { layers * o.eager_layer_us } else { 0.0 };
-            sum.add(OperatorClass::Host, [1.0, tokens, scheduling + launches], "host");
+            let kernels_us = sum.parts.iter().sum();
+            let wait_us = if has_prompts { self.launch_wait_us(kernels_us, tokens, share) } else { 0.0 };
+            sum.add(OperatorClass::Host, [1.0, tokens, scheduling + wait_us], "host");
         }
         if let Some(deployment) = &self.stages {
             let bytes = ACTIVATION * tokens * f64::from(self.layout.model.hidden);

@@ -3,9 +3,6 @@
 use servescope_cost::kernels::NumberFormat;
 use servescope_cost::{Gpu, Model, WeightFormat};
 
-/// GPUs of the Blackwell generation.
-const BLACKWELL: [&str; 4] = ["b200_sxm", "b300_sxm", "gb200_nvl72", "gb300_nvl72"];
-
 /// The format of a whole checkpoint, as files name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckpointFormat {
@@ -28,8 +25,8 @@ impl CheckpointFormat {
         let is_mixture = model.experts.is_some();
         if has_own_format(model) {
             // Blackwell computes its experts at 8 bits.
-            let experts =
-                if BLACKWELL.contains(&gpu.id) { NumberFormat::Mxfp4Fp8 } else { NumberFormat::Mxfp4 };
+            let is_8_bit = gpu.has_compute_capability_10();
+            let experts = if is_8_bit { NumberFormat::Mxfp4Fp8 } else { NumberFormat::Mxfp4 };
             return [NumberFormat::Bf16, NumberFormat::Bf16, experts];
         }
         match self {

@@ -2,6 +2,7 @@
 //! the GPU (vllm/engine/arg_utils.py, `get_batch_defaults`; vllm/config/scheduler.py).
 
 use servescope_cost::gpus::{GPUS, Gpu};
+use servescope_cost::kernels::captured_by_default;
 use servescope_engine::{Equals, LongPrefill, PoolConfig, SchedulerKind, VllmRules};
 
 use super::{CostKind, Scenario};
@@ -78,6 +79,13 @@ impl Scenario {
         Id::MaxRunning.row().default_value()
     }
 
+    /// The largest CUDA graph where none is given: vLLM's rule, whichever scheduler runs.
+    pub(super) fn usual_captured_tokens(&self) -> Value {
+        let gpu = Gpu::named(self.choice(Id::FleetGpu)).unwrap_or(&GPUS[0]);
+        let [requests, tokens] = [Id::MaxRunning, Id::BatchMaxTokens].map(|id| self.whole(id));
+        Value::Number(captured_by_default(gpu, requests, tokens).into())
+    }
+
     /// The rules of vLLM v1's scheduler.
     pub(super) fn vllm_rules(&self) -> VllmRules {
         let bound = |id: Id| Some(self.whole(id)).filter(|&most| most > 0);
@@ -147,6 +155,18 @@ mod tests {
         let scenario = scenario(&[]);
         assert_eq!(scenario.number(Id::Watermark), 0.0);
         assert_eq!(scenario.pool().vllm, VllmRules { equals: Equals::LastAdmitted, ..VllmRules::default() });
+    }
+
+    #[test]
+    fn the_largest_cuda_graph_follows_vllms_rule() {
+        let captured = |settings: &[(&str, &str)]| scenario(settings).whole(Id::CapturedTokens);
+        let on = |gpu| captured(&[("cost.kind", "kernels"), ("fleet.gpu", gpu)]);
+        assert_eq!(["h100_sxm", "b200_sxm", "gb300_nvl72", "rtx_pro_6000"].map(on), [512, 1024, 1024, 512]);
+        let few = [("cost.kind", "kernels"), ("scheduler.max_num_seqs", "128")];
+        assert_eq!(captured(&few), 256);
+        assert_eq!(captured(&[few[0], few[1], ("scheduler.max_num_batched_tokens", "200")]), 200);
+        let given = ("cost.max_cudagraph_capture_size", "512");
+        assert_eq!(captured(&[few[0], few[1], given]), 512, "what is given stays");
     }
 
     #[test]

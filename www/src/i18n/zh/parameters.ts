@@ -225,7 +225,7 @@ export const parameters: ParameterTexts = {
   'cost.host.base_ms': { label: '主机，固定', help: '每个流水线阶段中调度并准备一次迭代的耗时；默认值取自 BLIS 对 H100 上 vLLM 的拟合。' },
   'cost.host.per_request_ms': { label: '主机，每请求', help: '迭代中每个请求增加的耗时；2024 年初的 vLLM 约为 0.05 毫秒。' },
   'cost.host.launch_per_layer_ms': { label: '每层 kernel 启动开销', help: '主机启动 kernel 时，一次迭代每层至少要这么久；回放 CUDA graph 时为 0，2023 年不用它时约为 0.5。' },
-  'cost.max_cudagraph_capture_size': { label: 'CUDA graph 上限', help: '能捕获 CUDA graph 的最大迭代（vLLM 的 --max-cudagraph-capture-size；其默认值为 512）。含有提示词且超过它的迭代由主机逐个启动 kernel，每层都会增加耗时；多头潜在注意力（MLA）的 kernel 测量时已含启动时间。' },
+  'cost.max_cudagraph_capture_size': { label: 'CUDA graph 上限', help: '能捕获 CUDA graph 的最大迭代（vLLM 的 --max-cudagraph-capture-size）。默认值按 vLLM 的规则：scheduler.max_running_requests 的两倍，不超过 512（B200、B300、GB200、GB300 上为 1024），也不超过 token 预算。含有提示词且超过它的迭代由主机逐个启动 kernel，启动先于 GPU 执行：迭代至少需要这些启动的时间，GPU 本来就忙时不会更久。' },
   'cost.linear.prefill_base_ms': { label: '预填充，固定项', help: '不含任何 token 的预填充耗时。' },
   'cost.linear.prefill_per_token_ms': { label: '预填充，每 token', help: '每个提示词 token 增加的时间。' },
   'cost.linear.decode_base_ms': { label: '解码，固定项', help: '不含任何请求的一步解码耗时。' },
