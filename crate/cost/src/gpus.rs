@@ -54,6 +54,8 @@ pub struct Gpu {
     pub bf16_tflops: Fact,
     /// The same at FP8, where it has it.
     pub fp8_tflops: Option<Fact>,
+    /// The same at FP4, where it has it.
+    pub fp4_tflops: Option<Fact>,
     /// Memory as its vendor states it, GB.
     pub memory_gb: Fact,
     /// Memory bandwidth.
@@ -111,7 +113,7 @@ mod tests {
             let node = gpu.node_link_gb_s;
             assert!(gpu.gpus_per_node > 1 && node.value <= gpu.link_gb_s.value, "{}", gpu.id);
             let facts = [gpu.bf16_tflops, gpu.memory_gb, gpu.bandwidth_gb_s, gpu.link_gb_s, node];
-            for fact in facts.iter().chain(&gpu.fp8_tflops).chain(&gpu.tdp_w) {
+            for fact in facts.iter().chain(&gpu.fp8_tflops).chain(&gpu.fp4_tflops).chain(&gpu.tdp_w) {
                 assert!(fact.value > 0.0 && !fact.sources.is_empty(), "{}", gpu.id);
                 for key in fact.sources.split(' ') {
                     assert!(source(key).is_some(), "{}: {key}", gpu.id);

@@ -6,6 +6,7 @@
 //! iteration's tokens touch), norms and other pointwise operators, all-reduces, sending on, embedding, head and sampling,
 //! adapters, and the host.
 
+mod collectives;
 mod corrections;
 mod iteration;
 
@@ -17,6 +18,7 @@ use crate::batch::{
 };
 use crate::batch_stages::{BatchStages, StageConstants};
 use crate::deployment::{Deployment, WeightFormat};
+use collectives::NodeSums;
 use iteration::Shard;
 
 /// Iterations for which a time without bounds is taken to hold at once.
@@ -51,6 +53,8 @@ pub struct Roofline {
     wide_flops_s: f64,
     memory_bytes_s: f64,
     link_bytes_s: f64,
+    /// Sums over the GPUs of a node, where they were measured; else the data sheet's link alone.
+    node_sums: Option<NodeSums>,
     /// The rank to which LoRA kernels pad every adapter.
     padded_lora_rank: Option<u32>,
     /// Whether GPUs of a node read each other's memory.
@@ -72,6 +76,8 @@ impl Roofline {
             wide_flops_s,
             memory_bytes_s: gpu.bandwidth_gb_s.value * 1e9,
             link_bytes_s: gpu.link_gb_s.value * 1e9,
+            node_sums: (!corrections.measured_on.is_empty())
+                .then(|| NodeSums::of(gpu, deployment.tensor_parallel)),
             padded_lora_rank: None,
             has_peer_access: true,
         }
@@ -255,9 +261,8 @@ mod tests {
             parts[OperatorClass::Communication as usize]
         };
         assert_eq!([us(1, true), us(1, false)], [0.0, 0.0]);
-        // Each GPU sends half of 8 rows of 4,096 numbers of two bytes and gets the other half.
-        let Roofline { corrections: Corrections { all_reduce, .. }, link_bytes_s, .. } = cost(2);
-        let sum_us = all_reduce.fixed_us + 65_536.0 / (all_reduce.memory * link_bytes_s) * 1e6;
+        // 8 rows of 4,096 numbers.
+        let sum_us = cost(2).node_sums.unwrap().us(32_768.0);
         let longer_us = 13.2 + sum_us / 0.42 - sum_us;
         // Two sums of each layer, and the embedding's; the logits are gathered in the same time.
         assert!((us(2, false) - us(2, true) - 65.0 * longer_us).abs() < 1e-6);
@@ -273,6 +278,13 @@ mod tests {
         let flops = 2.0 * 6.476e9 * 4096.0 + 32.0 * 4.0 * 4096.0 * 4096.0 * 2048.0;
         let work = cost.work(&batch).unwrap();
         assert!((work.flops / flops - 1.0).abs() < 0.01, "{}", work.flops / flops);
+        // What the kernels compute beyond that, and in how many chunks, changes nothing about what the model needs.
+        let fitted = Roofline::new(cost.deployment, Corrections::of("a100_80_sxm"), HostTime::NONE);
+        let halves = [0, 2048].map(|kv_tokens| [Chunk { kv_tokens, tokens: 2048 }]);
+        let of_halves =
+            halves.map(|chunks| fitted.work(&Batch { chunks: &chunks, ..Batch::default() }).unwrap().flops);
+        // Each iteration with a prompt has a head of one row.
+        assert!((of_halves.iter().sum::<f64>() / work.flops - 1.0).abs() < 1e-4, "{of_halves:?}");
         assert!(us > flops / 312e12 * 1e6 && us < 1.2 * flops / 312e12 * 1e6, "{us}");
     }
 

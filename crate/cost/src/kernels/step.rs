@@ -7,7 +7,7 @@ use super::import::pairs;
 use super::layout::{AttentionKernels, ExpertKernels, Layout, MissingTable, Product, Sum};
 use super::{Grid, Kernels, NumberFormat};
 use crate::batch::{
-    Batch, BatchCost, DecodeUsage, OperatorClass, OperatorSum, OperatorTime, StageParts, StageTime,
+    Batch, BatchCost, DecodeUsage, OperatorClass, OperatorSum, OperatorTime, Peak, StageParts, StageTime,
     decode_usage_of,
 };
 use crate::batch_stages::{BatchStages, StageConstants};
@@ -64,6 +64,8 @@ pub struct Overheads {
     pub eager_expert_layer_us: f64,
     /// Kernels in a real iteration over kernels timed alone, iterations that only decode.
     pub decode_factor: f64,
+    /// The same for iterations with prompts.
+    pub prompt_factor: f64,
     /// Attention of requests that decode beside prompts over that timed alone.
     pub mixed_decode_factor: f64,
     /// Added to each collective: GPUs wait for the last one.
@@ -81,6 +83,7 @@ impl Overheads {
         eager_layer_us: 0.0,
         eager_expert_layer_us: 0.0,
         decode_factor: 1.0,
+        prompt_factor: 1.0,
         mixed_decode_factor: 1.0,
         collective_us: 0.0,
     };
@@ -198,21 +201,21 @@ impl KernelCost {
             .any(|name| NumberFormat::ALL.iter().any(|f| *name == format!("gemm:{}", f.name())))
     }
 
-    /// Whether tokens are no multiple of 4: CUDA graphs are of 1, 2, 4 and of multiples of 8, to which others are filled up.
-    fn is_ragged(&self, tokens: f64) -> bool {
-        tokens % 4.0 != 0.0 && (tokens <= 2.0 || tokens > f64::from(self.captured_tokens))
-    }
-
+    /// Microseconds of a product. CUDA graphs are of multiples of 4; of iterations without one, three in four have tokens that are
+    /// copied first, and the fourth is taken like them, so that a token more never takes less.
     fn product_us(&self, product: &Product, tokens: f64) -> f64 {
-        let base = self.peaks.product_us(product.format, tokens, product.outputs, product.inputs);
-        base * match &product.ragged {
-            Some(ragged) if self.is_ragged(tokens) => ragged.factor_before(&product.curve, tokens),
-            _ => product.curve.factor(tokens),
+        let base_us = self.peaks.product_us(product.format, tokens, product.outputs, product.inputs);
+        let us = product.curve.us(tokens, base_us);
+        match &product.ragged {
+            Some(ragged) if tokens > f64::from(self.captured_tokens) => {
+                us.max(ragged.us_before(&product.curve, tokens, base_us))
+            }
+            _ => us,
         }
     }
 
     fn collective_us(&self, curve: &TokenCurve, values: f64) -> f64 {
-        self.peaks.collective_us(values) * curve.factor(values) + self.overheads.collective_us
+        curve.us(values, self.peaks.collective_us(values)) + self.overheads.collective_us
     }
 
     /// Attention of prompts in a layer: the efficiency measured for as many prompts of the mean length, times the work of
@@ -298,7 +301,7 @@ impl KernelCost {
         }
         if let Some(e) = &self.experts {
             let all = tokens * f64::from(self.layout.attention_data_parallel.max(1));
-            let routed = self.peaks.experts_us(e.format, &e.shape, all) * e.curve.factor(all);
+            let routed = e.curve.us(all, self.peaks.experts_us(e.format, &e.shape, all));
             let routed =
                 if has_prompts { routed * self.overheads.expert_factors[e.format as usize] } else { routed };
             let shared =
@@ -380,9 +383,7 @@ impl KernelCost {
         let (o, has_prompts) = (&self.overheads, !batch.chunks.is_empty());
         let scheduling = o.iteration_us + o.request_us * f64::from(batch.requests());
         for ((sum, share), scheduling) in sums.iter_mut().zip(shares).zip([0.0, scheduling]) {
-            if !has_prompts {
-                sum.scale(1.0, o.decode_factor);
-            }
+            sum.scale(1.0, if has_prompts { o.prompt_factor } else { o.decode_factor });
             let kernels_us = sum.parts.iter().sum();
             let wait_us = if has_prompts { self.launch_wait_us(kernels_us, tokens, share) } else { 0.0 };
             sum.add(OperatorClass::Host, [1.0, tokens, scheduling + wait_us], "host");
@@ -428,6 +429,15 @@ impl BatchCost for KernelCost {
     fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
         let [inner, last] = self.stage_sums(batch, OperatorSum::by_operator());
         (if is_last { last } else { inner }).into_operators(batch)
+    }
+
+    /// The peak of the fastest format that its products have.
+    fn peak(&self) -> Option<Peak> {
+        let layout = &self.layout;
+        let formats = [layout.attention, layout.mlp, layout.experts];
+        let used = if layout.model.experts.is_some() { &formats[..] } else { &formats[..2] };
+        let flops_us = used.iter().map(|format| self.peaks.peak_flops_us(*format)).fold(0.0, f64::max);
+        Some(Peak { flops: flops_us * 1e6, bytes: self.peaks.bytes_us() * 1e6 })
     }
 
     fn decode_usage(&self, decodes: u32) -> Option<DecodeUsage> {

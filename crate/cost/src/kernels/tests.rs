@@ -209,9 +209,10 @@ fn tokens_that_are_no_multiple_of_four_are_copied_before_products_by_block() {
         ..kernels.clone()
     };
     let longer = |tokens: u32| linear_us(&kernels, tokens) / linear_us(&filled, tokens);
-    // A CUDA graph of 504 tokens has none to fill up, and 8192 is a multiple; beyond what was measured the share stays.
-    assert!([504, 503, 3, 8192].iter().all(|tokens| longer(*tokens) == 1.0));
-    assert!([1, 2, 513, 4097, 9001].iter().all(|tokens| (1.3..1.5).contains(&longer(*tokens))));
+    // CUDA graphs have none to fill up: one token can be padded to four. Beyond them a multiple of four takes no less than the
+    // tokens before it, and beyond what was measured the share stays.
+    assert!([504, 503, 3, 2, 1].iter().all(|tokens| longer(*tokens) == 1.0));
+    assert!([513, 516, 4097, 9001].iter().all(|tokens| (1.2..1.5).contains(&longer(*tokens))));
 }
 
 #[test]

@@ -42,12 +42,16 @@ impl CheckpointFormat {
 
     /// The checkpoints that weights in a format may stand for, the likeliest first. INT8 has no measured kernels, dense models
     /// have no measured products of 4-bit weights but NVFP4's, and a model that is published in one format has that.
-    pub fn of(weights: WeightFormat, model: &Model) -> &'static [Self] {
+    pub fn of(weights: WeightFormat, gpu: &Gpu, model: &Model) -> &'static [Self] {
         match weights {
             WeightFormat::Int4 if has_own_format(model) => &[Self::Int4],
             _ if has_own_format(model) => &[],
             WeightFormat::Bf16 => &[Self::Bf16],
             WeightFormat::Fp8 => &[Self::Fp8],
+            // Experts of 4 bits are NVFP4 where the GPU computes with that.
+            WeightFormat::Int4 if model.experts.is_some() && gpu.fp4_tflops.is_some() => {
+                &[Self::Nvfp4, Self::Int4]
+            }
             WeightFormat::Int4 if model.experts.is_some() => &[Self::Int4, Self::Nvfp4],
             WeightFormat::Int4 => &[Self::Nvfp4],
             WeightFormat::Int8 => &[],

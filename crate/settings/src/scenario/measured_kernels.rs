@@ -78,7 +78,7 @@ impl Scenario {
         let synchronous = (!is_asynchronous).then_some(SYNCHRONOUS);
         let captured = self.whole(Id::CapturedTokens);
         let mut lack = Lack::Format;
-        for checkpoint in CheckpointFormat::of(weights, &model) {
+        for checkpoint in CheckpointFormat::of(weights, gpu, &model) {
             let [attention, mlp, experts] = checkpoint.formats(gpu, &model);
             let layout = Layout {
                 gpu,
