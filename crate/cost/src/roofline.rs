@@ -89,6 +89,12 @@ impl Roofline {
         Self { has_peer_access, ..self }
     }
 
+    /// The same with sums over GPUs as they were profiled one by one in 2023, without CUDA graphs and vLLM's own kernels.
+    #[must_use]
+    pub fn with_profiled_sums(self) -> Self {
+        Self { node_sums: None, ..self }
+    }
+
     /// The same with LoRA kernels that pad every adapter to this rank, as vLLM's do to that of its slots.
     pub fn with_padded_lora(self, rank: u32) -> Self {
         Self { padded_lora_rank: Some(rank), ..self }

@@ -235,8 +235,10 @@ impl Assembly<'_> {
         }
         let h = f64::from(model.hidden);
         Ok(AttentionKernels::Grouped {
-            before: self.product(layout.attention, (queries + 2.0 * keys) * dim, h)?,
-            after: self.product(layout.attention, h, queries * dim)?,
+            projections: Box::new([
+                self.product(layout.attention, (queries + 2.0 * keys) * dim, h)?,
+                self.product(layout.attention, h, queries * dim)?,
+            ]),
             spans,
         })
     }

@@ -119,7 +119,7 @@ impl DecodeTable {
         });
         let mut us: Vec<f64> = us.collect();
         lowered_over_both(&mut us, tokens.len());
-        Self { us, requests, tokens }
+        Self { requests, tokens, us }
     }
 
     /// Time of this many requests of this many tokens each, its growth by a token each, and for how many tokens that holds:

@@ -57,8 +57,8 @@ pub(super) struct Span {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum AttentionKernels {
     Grouped {
-        before: Product,
-        after: Product,
+        /// Before attention and behind it.
+        projections: Box<[Product; 2]>,
         spans: Vec<Span>,
     },
     /// Projections are in the tables.

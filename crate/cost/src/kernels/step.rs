@@ -236,9 +236,9 @@ impl KernelCost {
         let requests = f64::from(batch.decodes);
         let beside = if batch.chunks.is_empty() { 1.0 } else { self.overheads.mixed_decode_factor };
         match &self.attention {
-            AttentionKernels::Grouped { before, after, spans } => {
+            AttentionKernels::Grouped { projections, spans } => {
                 let layers = f64::from(self.layout.model.layers);
-                let products = self.product_us(before, tokens) + self.product_us(after, tokens);
+                let products: f64 = projections.iter().map(|product| self.product_us(product, tokens)).sum();
                 let all = [2.0 * layers, tokens, layers * products];
                 sum.add(OperatorClass::Linear, all, "attention_projections");
                 for span in spans {

@@ -115,7 +115,7 @@ impl Constants {
         overheads: kernels::CALIBRATED,
         synchronous: kernels::SYNCHRONOUS,
         older_experts: 1.65,
-        client_ms: 12.0,
+        client_ms: 13.2,
         client_ms_per_token: 0.0024,
     };
 }
