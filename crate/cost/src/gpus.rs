@@ -54,6 +54,8 @@ pub struct Gpu {
     pub bf16_tflops: Fact,
     /// The same at FP8, where it has it.
     pub fp8_tflops: Option<Fact>,
+    /// The same at FP4, where it has it.
+    pub fp4_tflops: Option<Fact>,
     /// Memory as its vendor states it, GB.
     pub memory_gb: Fact,
     /// Memory bandwidth.
@@ -79,14 +81,14 @@ impl Gpu {
         GPUS.iter().find(|gpu| gpu.id == id)
     }
 
-    /// Whether its compute capability is 10: data-center GPUs of the Blackwell family.
-    pub fn is_blackwell(&self) -> bool {
+    /// Whether its compute capability is 10.x: Blackwell's data centre GPUs, which have kernels and defaults of their own.
+    pub fn has_compute_capability_10(&self) -> bool {
         ["b200_sxm", "b300_sxm", "gb200_nvl72", "gb300_nvl72"].contains(&self.id)
     }
 
     /// Whether its compute capability is 9 or 10: Hopper and Blackwell in data centers.
     pub fn is_hopper_or_blackwell(&self) -> bool {
-        self.is_blackwell() || self.id.starts_with("h100") || self.id.starts_with("h200")
+        self.has_compute_capability_10() || self.id.starts_with("h100") || self.id.starts_with("h200")
     }
 
     /// The price of a kind that stands for it: the first of that kind in its list.
@@ -119,7 +121,7 @@ mod tests {
             let node = gpu.node_link_gb_s;
             assert!(gpu.gpus_per_node > 1 && node.value <= gpu.link_gb_s.value, "{}", gpu.id);
             let facts = [gpu.bf16_tflops, gpu.memory_gb, gpu.bandwidth_gb_s, gpu.link_gb_s, node];
-            for fact in facts.iter().chain(&gpu.fp8_tflops).chain(&gpu.tdp_w) {
+            for fact in facts.iter().chain(&gpu.fp8_tflops).chain(&gpu.fp4_tflops).chain(&gpu.tdp_w) {
                 assert!(fact.value > 0.0 && !fact.sources.is_empty(), "{}", gpu.id);
                 for key in fact.sources.split(' ') {
                     assert!(source(key).is_some(), "{}: {key}", gpu.id);

@@ -6,6 +6,7 @@
 //! iteration's tokens touch), norms and other pointwise operators, all-reduces, sending on, embedding, head and sampling,
 //! adapters, and the host.
 
+mod collectives;
 mod corrections;
 mod iteration;
 mod lora;
@@ -19,6 +20,7 @@ use crate::batch::{
 };
 use crate::batch_stages::{BatchStages, StageConstants};
 use crate::deployment::{Deployment, WeightFormat};
+use collectives::NodeSums;
 use iteration::Shard;
 
 /// Iterations for which a time without bounds is taken to hold at once.
@@ -54,6 +56,8 @@ pub struct Roofline {
     wide_flops_s: f64,
     memory_bytes_s: f64,
     link_bytes_s: f64,
+    /// Sums over the GPUs of a node, where they were measured; else the data sheet's link alone.
+    node_sums: Option<NodeSums>,
     lora: LoraKernels,
     /// Whether GPUs of a node read each other's memory.
     has_peer_access: bool,
@@ -64,16 +68,22 @@ impl Roofline {
     pub fn new(deployment: Deployment, corrections: &Corrections, host: HostTime) -> Self {
         let gpu = deployment.gpu;
         let wide_flops_s = gpu.bf16_tflops.value * 1e12;
-        let fp8 = gpu.fp8_tflops.filter(|_| deployment.weights == WeightFormat::Fp8);
+        let narrow = match deployment.weights {
+            WeightFormat::Fp8 => gpu.fp8_tflops,
+            WeightFormat::Nvfp4 => gpu.fp4_tflops,
+            WeightFormat::Bf16 | WeightFormat::Int8 | WeightFormat::Int4 | WeightFormat::Mxfp4 => None,
+        };
         Self {
             deployment,
             corrections: *corrections,
             host,
             shards: Shard::of(&deployment),
-            product_flops_s: fp8.map_or(wide_flops_s, |fact| fact.value * 1e12),
+            product_flops_s: narrow.map_or(wide_flops_s, |fact| fact.value * 1e12),
             wide_flops_s,
             memory_bytes_s: gpu.bandwidth_gb_s.value * 1e9,
             link_bytes_s: gpu.link_gb_s.value * 1e9,
+            node_sums: (!corrections.measured_on.is_empty())
+                .then(|| NodeSums::of(&gpu, deployment.tensor_parallel)),
             lora: LoraKernels::Grouped,
             has_peer_access: true,
         }
@@ -83,6 +93,12 @@ impl Roofline {
     #[must_use]
     pub fn with_peer_access(self, has_peer_access: bool) -> Self {
         Self { has_peer_access, ..self }
+    }
+
+    /// The same with sums over GPUs as they were profiled one by one in 2023, without CUDA graphs and vLLM's own kernels.
+    #[must_use]
+    pub fn with_profiled_sums(self) -> Self {
+        Self { node_sums: None, ..self }
     }
 
     /// The same with these LoRA kernels.
@@ -264,9 +280,8 @@ mod tests {
             parts[OperatorClass::Communication as usize]
         };
         assert_eq!([us(1, true), us(1, false)], [0.0, 0.0]);
-        // Each GPU sends half of 8 rows of 4,096 numbers of two bytes and gets the other half.
-        let Roofline { corrections: Corrections { all_reduce, .. }, link_bytes_s, .. } = cost(2);
-        let sum_us = all_reduce.fixed_us + 65_536.0 / (all_reduce.memory * link_bytes_s) * 1e6;
+        // 8 rows of 4,096 numbers.
+        let sum_us = cost(2).node_sums.unwrap().us(32_768.0);
         let longer_us = 13.2 + sum_us / 0.42 - sum_us;
         // Two sums of each layer, and the embedding's; the logits are gathered in the same time.
         assert!((us(2, false) - us(2, true) - 65.0 * longer_us).abs() < 1e-6);
@@ -282,6 +297,13 @@ mod tests {
         let flops = 2.0 * 6.476e9 * 4096.0 + 32.0 * 4.0 * 4096.0 * 4096.0 * 2048.0;
         let work = cost.work(&batch).unwrap();
         assert!((work.flops / flops - 1.0).abs() < 0.01, "{}", work.flops / flops);
+        // What the kernels compute beyond that, and in how many chunks, changes nothing about what the model needs.
+        let fitted = Roofline::new(cost.deployment, Corrections::of("a100_80_sxm"), HostTime::NONE);
+        let halves = [0, 2048].map(|kv_tokens| [Chunk { kv_tokens, tokens: 2048 }]);
+        let of_halves =
+            halves.map(|chunks| fitted.work(&Batch { chunks: &chunks, ..Batch::default() }).unwrap().flops);
+        // Each iteration with a prompt has a head of one row.
+        assert!((of_halves.iter().sum::<f64>() / work.flops - 1.0).abs() < 1e-4, "{of_halves:?}");
         assert!(us > flops / 312e12 * 1e6 && us < 1.2 * flops / 312e12 * 1e6, "{us}");
     }
 

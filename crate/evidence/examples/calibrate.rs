@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::thread::scope;
 
-use servescope_cost::kernels::Kernels;
+use servescope_cost::kernels::{Kernels, NumberFormat};
 use servescope_evidence::silicon::{Constants, SiliconRow, errors, predict_with, read};
 
 /// Steps of a constant, as shares of it, from coarse to fine.
@@ -18,20 +18,31 @@ const STEPS: [f64; 3] = [0.2, 0.08, 0.03];
 /// A constant by its name.
 type Named = (&'static str, fn(&mut Constants) -> &mut f64);
 
-const NAMED: [Named; 12] = [
+const NAMED: [Named; 19] = [
     ("layer_us", |c| &mut c.overheads.layer_us),
     ("expert_layer_us", |c| &mut c.overheads.expert_layer_us),
-    ("expert_factor", |c| &mut c.overheads.expert_factor),
+    ("experts_bf16", |c| experts(c, NumberFormat::Bf16)),
+    ("experts_fp8_block", |c| experts(c, NumberFormat::Fp8Block)),
+    ("experts_nvfp4", |c| experts(c, NumberFormat::Nvfp4)),
+    ("experts_mxfp4", |c| experts(c, NumberFormat::Mxfp4)),
+    ("experts_mxfp4_fp8", |c| experts(c, NumberFormat::Mxfp4Fp8)),
+    ("experts_int4", |c| experts(c, NumberFormat::Int4)),
+    ("older_experts", |c| &mut c.older_experts),
     ("iteration_us", |c| &mut c.overheads.iteration_us),
     ("request_us", |c| &mut c.overheads.request_us),
     ("eager_layer_us", |c| &mut c.overheads.eager_layer_us),
+    ("eager_expert_layer_us", |c| &mut c.overheads.eager_expert_layer_us),
     ("decode_factor", |c| &mut c.overheads.decode_factor),
     ("collective_us", |c| &mut c.overheads.collective_us),
-    ("synchronous_us", |c| &mut c.synchronous_us[0]),
-    ("synchronous_request_us", |c| &mut c.synchronous_us[1]),
+    ("synchronous_us", |c| &mut c.synchronous.iteration_us),
+    ("synchronous_request_us", |c| &mut c.synchronous.request_us),
     ("client_ms", |c| &mut c.client_ms),
     ("client_ms_per_token", |c| &mut c.client_ms_per_token),
 ];
+
+fn experts(constants: &mut Constants, format: NumberFormat) -> &mut f64 {
+    &mut constants.overheads.expert_factors[format as usize]
+}
 
 /// Tables of a folder.
 static TABLES: OnceLock<BTreeMap<String, Kernels>> = OnceLock::new();

@@ -4,6 +4,7 @@ mod capacity;
 mod combinations;
 mod fleets;
 mod growth;
+mod kernel_bounds;
 mod load;
 #[path = "matrix/main.rs"]
 mod matrix;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use servescope_cost::kernels::CAPTURED_TOKENS;
+
 use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
@@ -23,9 +25,10 @@ struct OldDefault {
 
 /// Before version 2 vLLM v1 had the memory rules and bounds of the other schedulers, and the proxy's chain began with the check
 /// of KV memory. Before version 3 the rate was above what the default server can serve. Before version 4 vLLM v1 had the longest
-/// request of the other schedulers. In the order in which they are set: the token budget follows the longest request, the bound
-/// on running requests the token budget.
-const OLD_DEFAULTS: [OldDefault; 9] = [
+/// request of the other schedulers, and the largest CUDA graph did not follow the bound on running requests. In the order in which
+/// they are set: the token budget follows the longest request, the bound on running requests the token budget.
+const OLD_DEFAULTS: [OldDefault; 10] = [
+    OldDefault { before: 4, id: Id::CapturedTokens, was: |_| CAPTURED_TOKENS.to_string() },
     OldDefault { before: 4, id: Id::MaxRequestTokens, was: |_| "3072".to_owned() },
     OldDefault { before: 3, id: Id::Rate, was: |_| "2".to_owned() },
     OldDefault { before: 2, id: Id::GatewayChecks, was: |_| "rpm|tpm|concurrency|queue|kv".to_owned() },

@@ -172,6 +172,7 @@ impl Scenario {
             Id::MaxRequestTokens => self.usual_longest_request(),
             Id::BatchMaxTokens => Value::Number(f64::from(self.usual_token_budget())),
             Id::MaxRunning => self.usual_max_running(),
+            Id::CapturedTokens => self.usual_captured_tokens(),
             Id::Watermark if self.is_vllm_v1() => Value::Number(0.0),
             Id::AdapterMemory => self.usual_memory(),
             Id::MemoryMargin => self.usual_margin(),
@@ -224,17 +225,25 @@ impl Scenario {
             Id::MaxTotalTokens if is_vllm_v1 && self.cost_kind() == CostKind::Linear => {
                 &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning]
             }
-            Id::FleetModel | Id::ModelContext if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {
-                &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning, Id::BlockSize, Id::Unquantized]
-            }
+            Id::FleetModel | Id::ModelContext if is_vllm_v1 && self.cost_kind() != CostKind::Linear => &[
+                Id::MaxRequestTokens,
+                Id::BatchMaxTokens,
+                Id::MaxRunning,
+                Id::BlockSize,
+                Id::Unquantized,
+                Id::CapturedTokens,
+            ],
             Id::FleetModel => &[Id::Unquantized],
             Id::VllmVersion | Id::MemoryPlan if is_vllm_v1 => &[Id::MemoryMargin],
             Id::FleetGpu | Id::BatchMaxTokens if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {
-                &[Id::BatchMaxTokens, Id::MaxRunning, Id::BlockSize]
+                &[Id::BatchMaxTokens, Id::MaxRunning, Id::CapturedTokens, Id::BlockSize]
             }
             Id::BatchMaxTokens if is_vllm_v1 => &[Id::MaxRunning],
-            Id::MaxRequestTokens | Id::ChunkedPrefill if is_vllm_v1 => &[Id::BatchMaxTokens, Id::MaxRunning],
-            Id::MaxRunning if is_vllm_v1 => &[Id::BatchMaxTokens],
+            Id::MaxRequestTokens | Id::ChunkedPrefill if is_vllm_v1 => {
+                &[Id::BatchMaxTokens, Id::MaxRunning, Id::CapturedTokens]
+            }
+            Id::MaxRunning if is_vllm_v1 => &[Id::BatchMaxTokens, Id::CapturedTokens],
+            Id::FleetGpu | Id::BatchMaxTokens | Id::MaxRunning => &[Id::CapturedTokens],
             Id::SchedulerKind => &[
                 Id::AdapterMemory,
                 Id::MaxRequestTokens,
@@ -243,6 +252,7 @@ impl Scenario {
                 Id::Watermark,
                 Id::MemoryMargin,
                 Id::BlockSize,
+                Id::CapturedTokens,
             ],
             _ => &[],
         }

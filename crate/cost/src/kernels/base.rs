@@ -14,6 +14,7 @@ const ATTENTION_US: f64 = 8.0;
 pub struct Peaks {
     wide_flops_us: f64,
     fp8_flops_us: f64,
+    fp4_flops_us: f64,
     bytes_us: f64,
     link_bytes_us: f64,
 }
@@ -52,9 +53,11 @@ impl Peaks {
     /// Of a GPU.
     pub fn of(gpu: &Gpu) -> Self {
         let wide = gpu.bf16_tflops.value * 1e6;
+        let fp8 = gpu.fp8_tflops.map_or(wide, |fact| fact.value * 1e6);
         Self {
             wide_flops_us: wide,
-            fp8_flops_us: gpu.fp8_tflops.map_or(wide, |fact| fact.value * 1e6),
+            fp8_flops_us: fp8,
+            fp4_flops_us: gpu.fp4_tflops.map_or(fp8, |fact| fact.value * 1e6),
             bytes_us: gpu.bandwidth_gb_s.value * 1e3,
             link_bytes_us: gpu.link_gb_s.value * 1e3,
         }
@@ -65,6 +68,12 @@ impl Peaks {
         self.bytes_us
     }
 
+    /// Operations in a microsecond at the peak of the format that products are computed in.
+    pub fn peak_flops_us(&self, format: NumberFormat) -> f64 {
+        if format == NumberFormat::Nvfp4 { self.fp4_flops_us } else { self.flops_us(format) }
+    }
+
+    /// The peak of the bases, which have one for all formats below 16 bits.
     fn flops_us(&self, format: NumberFormat) -> f64 {
         if format.is_wide() { self.wide_flops_us } else { self.fp8_flops_us }
     }
@@ -99,6 +108,11 @@ impl Peaks {
         let bytes = shape.count / shape.groups * (1.0 - untouched) * matrices * format.bytes();
         let moved = 4.0 * rows * (shape.hidden + shape.inner);
         PRODUCT_US + 2.0 * rows * matrices / self.flops_us(format) + (bytes + moved) / self.bytes_us
+    }
+
+    /// Operations of experts, both products of this many tokens.
+    pub fn experts_flops(shape: &ExpertShape, tokens: f64) -> f64 {
+        6.0 * tokens * shape.per_token / shape.groups * shape.hidden * shape.inner
     }
 
     /// Latent attention with its projections: this many query tokens, pairs and KV tokens, on a GPU with this many heads.

@@ -6,39 +6,99 @@ use super::grid::place;
 /// Iterations for which a time without bounds is taken to hold at once.
 pub(super) const LONG: f64 = (u32::MAX / 4) as f64;
 
-/// Times over one axis of tokens.
+/// Times over one axis of tokens that never fall: fewer tokens can be padded to more, so that no size takes longer than a larger
+/// one that was timed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TokenCurve {
     pub(super) axis: Vec<f64>,
     /// ln(time / base).
     pub(super) ratios: Vec<f64>,
+    /// The times, microseconds.
+    us: Vec<f64>,
 }
 
 impl TokenCurve {
-    pub(super) fn factor(&self, at: f64) -> f64 {
+    /// The lower envelope of times over `base`, and no time below `least`.
+    fn lowered(
+        axis: Vec<f64>,
+        ratios: &[f64],
+        base: impl Fn(f64) -> f64,
+        least: impl Fn(f64) -> f64,
+    ) -> Self {
+        let mut us: Vec<f64> =
+            axis.iter().zip(ratios).map(|(&at, ratio)| base(at) * libm::exp(*ratio)).collect();
+        lower(&mut us, 1);
+        axis.iter().zip(&mut us).for_each(|(&at, us)| *us = us.max(least(at)));
+        let ratios = axis.iter().zip(&us).map(|(&at, us)| libm::log(us / base(at))).collect();
+        Self { axis, ratios, us }
+    }
+
+    /// Microseconds at a size whose base is `base_us`: between the times of the sizes beside it.
+    pub(super) fn us(&self, at: f64, base_us: f64) -> f64 {
         let (low, share) = place(&self.axis, at);
-        let upper = self.ratios.get(low + 1).unwrap_or(&self.ratios[low]);
-        libm::exp(self.ratios[low] * (1.0 - share) + upper * share)
+        let Some(upper) = self.ratios.get(low + 1).filter(|_| share > 0.0) else {
+            return base_us * libm::exp(self.ratios[low]);
+        };
+        let us = base_us * libm::exp(self.ratios[low] * (1.0 - share) + upper * share);
+        us.clamp(self.us[low], self.us[low + 1].max(self.us[low]))
     }
 
     /// The same, and beyond the last knot as far above `other` as it is there.
-    pub(super) fn factor_before(&self, other: &Self, at: f64) -> f64 {
-        match self.axis.last() {
-            Some(&last) if at > last => other.factor(at) * self.factor(last) / other.factor(last),
-            _ => self.factor(at),
+    pub(super) fn us_before(&self, other: &Self, at: f64, base_us: f64) -> f64 {
+        match (self.axis.last(), self.ratios.last()) {
+            (Some(&last), Some(ratio)) if at > last => {
+                let (low, share) = place(&other.axis, last);
+                let upper = other.ratios.get(low + 1).unwrap_or(&other.ratios[low]);
+                let known = other.ratios[low] * (1.0 - share) + upper * share;
+                other.us(at, base_us) * libm::exp(ratio - known).max(1.0)
+            }
+            _ => self.us(at, base_us),
         }
     }
 
-    /// Products with one matrix.
-    pub(super) fn of_matrix(grid: &Grid, outputs: f64, inputs: f64) -> Self {
+    /// Products with one matrix: no wider one that was timed takes less.
+    pub(super) fn of_matrix(
+        grid: &Grid,
+        [outputs, inputs]: [f64; 2],
+        base: impl Fn(f64, f64, f64) -> f64,
+        least: impl Fn(f64) -> f64,
+    ) -> Self {
         let axis = grid.axes[2].clone();
-        let ratios = axis.iter().map(|&m| grid.at(&[outputs, inputs, m])).collect();
-        Self { axis, ratios }
+        let wider = |axis: &[f64], own: f64| {
+            let from = axis.partition_point(|&knot| knot <= own);
+            std::iter::once(own).chain(axis[from..].iter().copied().take(WIDER)).collect::<Vec<f64>>()
+        };
+        let (outputs_of, inputs_of) = (wider(&grid.axes[0], outputs), wider(&grid.axes[1], inputs));
+        let ratio = |&m: &f64| {
+            let mut us = f64::INFINITY;
+            for (n, k) in outputs_of.iter().flat_map(|n| inputs_of.iter().map(move |k| (*n, *k))) {
+                us = us.min(base(m, n, k) * libm::exp(grid.at(&[n, k, m])));
+            }
+            libm::log(us / base(m, outputs, inputs))
+        };
+        let ratios: Vec<f64> = axis.iter().map(ratio).collect();
+        Self::lowered(axis, &ratios, |m| base(m, outputs, inputs), least)
     }
 
-    pub(super) fn of(grid: &Grid) -> Self {
-        Self { axis: grid.axes[0].clone(), ratios: grid.values.clone() }
+    pub(super) fn of(grid: &Grid, base: impl Fn(f64) -> f64, least: impl Fn(f64) -> f64) -> Self {
+        Self::lowered(grid.axes[0].clone(), &grid.values, base, least)
     }
+}
+
+/// Knots beyond a matrix that it may be padded to.
+const WIDER: usize = 2;
+
+/// Makes no time longer than the next one `stride` places on, within rows of the last axis or between them.
+fn lower(us: &mut [f64], stride: usize) {
+    for place in (0..us.len().saturating_sub(stride)).rev() {
+        us[place] = us[place].min(us[place + stride]);
+    }
+}
+
+/// The lower envelope of a table over two axes, the second one fastest.
+pub(super) fn lowered_over_both(us: &mut [f64], columns: usize) {
+    us.chunks_mut(columns).for_each(|row| lower(row, 1));
+    lower(us, columns);
 }
 
 /// Attention of decoding requests: microseconds over requests and KV tokens of each.
@@ -57,7 +117,9 @@ impl DecodeTable {
             let (requests, tokens) = at(i);
             base(requests, requests * tokens) * libm::exp(*ratio)
         });
-        Self { us: us.collect(), requests, tokens }
+        let mut us: Vec<f64> = us.collect();
+        lowered_over_both(&mut us, tokens.len());
+        Self { requests, tokens, us }
     }
 
     /// Time of this many requests of this many tokens each, its growth by a token each, and for how many tokens that holds:

@@ -57,17 +57,12 @@ pub(super) struct Span {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum AttentionKernels {
     Grouped {
-        before: Product,
-        after: Product,
+        /// Before attention and behind it.
+        projections: Box<[Product; 2]>,
         spans: Vec<Span>,
     },
     /// Projections are in the tables.
-    Latent {
-        heads: f64,
-        kv_bytes: f64,
-        prefill: Grid,
-        decode: DecodeTable,
-    },
+    Latent { heads: f64, kv_bytes: f64, prefill: Grid, decode: DecodeTable },
 }
 
 /// Sums over the GPUs that share a layer.

@@ -7,12 +7,12 @@ use super::import::pairs;
 use super::layout::{AttentionKernels, ExpertKernels, Layout, MissingTable, Product, Sum};
 use super::{Grid, Kernels, NumberFormat};
 use crate::batch::{
-    Batch, BatchCost, DecodeUsage, OperatorClass, OperatorSum, OperatorTime, StageParts, StageTime,
+    Batch, BatchCost, DecodeUsage, OperatorClass, OperatorSum, OperatorTime, Peak, StageParts, StageTime,
     decode_usage_of,
 };
 use crate::batch_stages::{BatchStages, StageConstants};
 use crate::deployment::Deployment;
-use crate::models::Attention;
+use crate::gpus::Gpu;
 use crate::nodes;
 use crate::roofline::Corrections;
 
@@ -24,9 +24,25 @@ const POINTWISE_SHARE: f64 = 0.8;
 /// bits a token.
 const JOINT_NORM: [&str; 1] = ["minimax-m2.5"];
 
-/// The largest iteration that vLLM captures a CUDA graph of by itself, tokens (`max_cudagraph_capture_size` in its
-/// `vllm/config/compilation.py`). vLLM takes twice `max_num_seqs` where that is less; here it is this size then, too.
+/// The largest iteration that vLLM captures a CUDA graph of by itself, tokens, where neither `max_num_seqs` nor the token budget
+/// bounds it: [`captured_by_default`].
 pub const CAPTURED_TOKENS: u32 = 512;
+/// The same on GPUs of compute capability 10.x.
+const CAPTURED_TOKENS_10: u32 = 1024;
+
+/// vLLM's default of `max_cudagraph_capture_size` (`_set_cudagraph_sizes` in its `vllm/config/vllm.py`): room for twice
+/// `max_num_seqs`, no more than fits into an iteration.
+pub fn captured_by_default(gpu: &Gpu, max_num_seqs: u32, max_num_batched_tokens: u32) -> u32 {
+    let most = if gpu.has_compute_capability_10() { CAPTURED_TOKENS_10 } else { CAPTURED_TOKENS };
+    max_num_seqs.saturating_mul(2).min(most).min(max_num_batched_tokens).max(1)
+}
+
+/// What waiting for launches may add to an iteration right above the captured size, as a share of the time of its kernels, and by
+/// how much that share grows for each further captured size of tokens. Measured are an idle prompt of 512 and of 513 tokens (12.0
+/// and 13.1 ms: Llama-3.1-8B on an H100) and prompts of 819 tokens and more, where launches count in full; what lies between is
+/// not, and has no step that no measurement shows.
+const WAIT_ONSET: f64 = 0.1;
+const WAIT_RISE: f64 = 3.0;
 
 /// What surrounds kernels: calibrated on measured deployments, not timed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,17 +51,23 @@ pub struct Overheads {
     pub layer_us: f64,
     /// The same of a layer with experts, in place of it: routing and what surrounds the experts.
     pub expert_layer_us: f64,
-    /// Experts among prompts over experts timed alone.
-    pub expert_factor: f64,
+    /// Experts among prompts over experts timed alone, by their format in the order of [`NumberFormat::ALL`].
+    pub expert_factors: [f64; NumberFormat::ALL.len()],
     /// Host time of an iteration that nothing hides.
     pub iteration_us: f64,
     /// For each request in it.
     pub request_us: f64,
-    /// Added for each layer to an iteration with prompts that no CUDA graph covers: the host launches its kernels one by one.
-    /// Latent attention was timed as a whole module, with its launches, so that nothing is added to it.
+    /// Launching the kernels of a layer one by one, in an iteration with prompts that no CUDA graph covers. Launches run ahead of
+    /// the GPU, so that such an iteration takes at least this long, and no longer where the GPU is busy anyway.
     pub eager_layer_us: f64,
+    /// The same of a layer with experts, which has more of them.
+    pub eager_expert_layer_us: f64,
     /// Kernels in a real iteration over kernels timed alone, iterations that only decode.
     pub decode_factor: f64,
+    /// The same for iterations with prompts.
+    pub prompt_factor: f64,
+    /// Attention of requests that decode beside prompts over that timed alone.
+    pub mixed_decode_factor: f64,
     /// Added to each collective: GPUs wait for the last one.
     pub collective_us: f64,
 }
@@ -55,11 +77,14 @@ impl Overheads {
     pub const NONE: Self = Self {
         layer_us: 0.0,
         expert_layer_us: 0.0,
-        expert_factor: 1.0,
+        expert_factors: [1.0; NumberFormat::ALL.len()],
         iteration_us: 0.0,
         request_us: 0.0,
         eager_layer_us: 0.0,
+        eager_expert_layer_us: 0.0,
         decode_factor: 1.0,
+        prompt_factor: 1.0,
+        mixed_decode_factor: 1.0,
         collective_us: 0.0,
     };
 }
@@ -129,10 +154,18 @@ impl KernelCost {
         self
     }
 
-    /// Whether the host launches the kernels of an iteration with prompts one by one.
-    fn is_eager(&self, tokens: f64) -> bool {
-        let is_latent = matches!(self.layout.model.attention, Attention::Latent { .. });
-        tokens > f64::from(self.captured_tokens) && !is_latent
+    /// How long the GPU waits in an iteration with prompts whose kernels take this many microseconds, where the host launches
+    /// those of this share of the layers one by one.
+    fn launch_wait_us(&self, kernels_us: f64, tokens: f64, share: f64) -> f64 {
+        let captured = f64::from(self.captured_tokens);
+        if tokens <= captured {
+            return 0.0;
+        }
+        let most = kernels_us * (WAIT_ONSET + WAIT_RISE * (tokens - captured) / captured);
+        let (o, model) = (&self.overheads, &self.layout.model);
+        let (all, with_experts) = (f64::from(model.layers), f64::from(model.expert_layers()));
+        let launches_us = (all - with_experts) * o.eager_layer_us + with_experts * o.eager_expert_layer_us;
+        (share * launches_us - kernels_us).clamp(0.0, most)
     }
 
     /// The same in the pipeline stages of a deployment: each has its share of the layers, the last one embedding and head, and
@@ -168,21 +201,21 @@ impl KernelCost {
             .any(|name| NumberFormat::ALL.iter().any(|f| *name == format!("gemm:{}", f.name())))
     }
 
-    /// Whether tokens are no multiple of 4: CUDA graphs are of 1, 2, 4 and of multiples of 8, to which others are filled up.
-    fn is_ragged(&self, tokens: f64) -> bool {
-        tokens % 4.0 != 0.0 && (tokens <= 2.0 || tokens > f64::from(self.captured_tokens))
-    }
-
+    /// Microseconds of a product. CUDA graphs are of multiples of 4; of iterations without one, three in four have tokens that are
+    /// copied first, and the fourth is taken like them, so that a token more never takes less.
     fn product_us(&self, product: &Product, tokens: f64) -> f64 {
-        let base = self.peaks.product_us(product.format, tokens, product.outputs, product.inputs);
-        base * match &product.ragged {
-            Some(ragged) if self.is_ragged(tokens) => ragged.factor_before(&product.curve, tokens),
-            _ => product.curve.factor(tokens),
+        let base_us = self.peaks.product_us(product.format, tokens, product.outputs, product.inputs);
+        let us = product.curve.us(tokens, base_us);
+        match &product.ragged {
+            Some(ragged) if tokens > f64::from(self.captured_tokens) => {
+                us.max(ragged.us_before(&product.curve, tokens, base_us))
+            }
+            _ => us,
         }
     }
 
     fn collective_us(&self, curve: &TokenCurve, values: f64) -> f64 {
-        self.peaks.collective_us(values) * curve.factor(values) + self.overheads.collective_us
+        curve.us(values, self.peaks.collective_us(values)) + self.overheads.collective_us
     }
 
     /// Attention of prompts in a layer: the efficiency measured for as many prompts of the mean length, times the work of
@@ -201,10 +234,11 @@ impl KernelCost {
 
     fn attention(&self, sum: &mut OperatorSum, batch: &Batch<'_>, tokens: f64) {
         let requests = f64::from(batch.decodes);
+        let beside = if batch.chunks.is_empty() { 1.0 } else { self.overheads.mixed_decode_factor };
         match &self.attention {
-            AttentionKernels::Grouped { before, after, spans } => {
+            AttentionKernels::Grouped { projections, spans } => {
                 let layers = f64::from(self.layout.model.layers);
-                let products = self.product_us(before, tokens) + self.product_us(after, tokens);
+                let products: f64 = projections.iter().map(|product| self.product_us(product, tokens)).sum();
                 let all = [2.0 * layers, tokens, layers * products];
                 sum.add(OperatorClass::Linear, all, "attention_projections");
                 for span in spans {
@@ -215,7 +249,7 @@ impl KernelCost {
                         sum.add(OperatorClass::PrefillAttention, all, "attention_prefill");
                     }
                     if batch.decodes > 0 {
-                        let us = span.decode.at(requests, batch.decode_kv_tokens / requests).0;
+                        let us = beside * span.decode.at(requests, batch.decode_kv_tokens / requests).0;
                         let all = [span.layers, requests, span.layers * us];
                         sum.add(OperatorClass::DecodeAttention, all, "attention_decode");
                     }
@@ -230,7 +264,7 @@ impl KernelCost {
                     sum.add(OperatorClass::PrefillAttention, all, "latent_attention_prefill");
                 }
                 if batch.decodes > 0 {
-                    let us = decode.at(requests, batch.decode_kv_tokens / requests).0;
+                    let us = beside * decode.at(requests, batch.decode_kv_tokens / requests).0;
                     let all = [layers, requests, layers * us];
                     sum.add(OperatorClass::DecodeAttention, all, "latent_attention_decode");
                 }
@@ -267,8 +301,9 @@ impl KernelCost {
         }
         if let Some(e) = &self.experts {
             let all = tokens * f64::from(self.layout.attention_data_parallel.max(1));
-            let routed = self.peaks.experts_us(e.format, &e.shape, all) * e.curve.factor(all);
-            let routed = if has_prompts { routed * self.overheads.expert_factor } else { routed };
+            let routed = e.curve.us(all, self.peaks.experts_us(e.format, &e.shape, all));
+            let routed =
+                if has_prompts { routed * self.overheads.expert_factors[e.format as usize] } else { routed };
             let shared =
                 e.shared.iter().flatten().map(|product| self.product_us(product, tokens)).sum::<f64>();
             let us = e.layers * (self.product_us(&e.router, tokens) + routed + shared);
@@ -348,12 +383,10 @@ impl KernelCost {
         let (o, has_prompts) = (&self.overheads, !batch.chunks.is_empty());
         let scheduling = o.iteration_us + o.request_us * f64::from(batch.requests());
         for ((sum, share), scheduling) in sums.iter_mut().zip(shares).zip([0.0, scheduling]) {
-            if !has_prompts {
-                sum.scale(1.0, o.decode_factor);
-            }
-            let layers = share * f64::from(self.layout.model.layers);
-            let launches = if has_prompts && self.is_eager(tokens) { layers * o.eager_layer_us } else { 0.0 };
-            sum.add(OperatorClass::Host, [1.0, tokens, scheduling + launches], "host");
+            sum.scale(1.0, if has_prompts { o.prompt_factor } else { o.decode_factor });
+            let kernels_us = sum.parts.iter().sum();
+            let wait_us = if has_prompts { self.launch_wait_us(kernels_us, tokens, share) } else { 0.0 };
+            sum.add(OperatorClass::Host, [1.0, tokens, scheduling + wait_us], "host");
         }
         if let Some(deployment) = &self.stages {
             let bytes = ACTIVATION * tokens * f64::from(self.layout.model.hidden);
@@ -396,6 +429,15 @@ impl BatchCost for KernelCost {
     fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
         let [inner, last] = self.stage_sums(batch, OperatorSum::by_operator());
         (if is_last { last } else { inner }).into_operators(batch)
+    }
+
+    /// The peak of the fastest format that its products have.
+    fn peak(&self) -> Option<Peak> {
+        let layout = &self.layout;
+        let formats = [layout.attention, layout.mlp, layout.experts];
+        let used = if layout.model.experts.is_some() { &formats[..] } else { &formats[..2] };
+        let flops_us = used.iter().map(|format| self.peaks.peak_flops_us(*format)).fold(0.0, f64::max);
+        Some(Peak { flops: flops_us * 1e6, bytes: self.peaks.bytes_us() * 1e6 })
     }
 
     fn decode_usage(&self, decodes: u32) -> Option<DecodeUsage> {

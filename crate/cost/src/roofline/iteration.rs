@@ -158,8 +158,10 @@ pub(super) struct Span<'a> {
 /// KV tokens that prompts and decoding requests read in a layer.
 #[derive(Debug, Clone, Copy, Default)]
 struct Reads {
-    /// Query and KV tokens that meet, over all chunks.
+    /// Query and KV tokens that meet as the kernel computes them, over all chunks.
     prefill_pairs: f64,
+    /// Those that the model needs: each query meets what stands before it, whatever the chunks.
+    causal_pairs: f64,
     /// KV tokens that are read for prompts.
     prefill_tokens: f64,
     decode_tokens: f64,
@@ -243,8 +245,11 @@ impl Roofline {
         let n = f64::from(nodes::on_one_node(&gpu, gpus));
         if n > 1.0 && costs.timed == Timed::All {
             let c = &self.corrections;
-            let direct_us = c.all_reduce.fixed_us
-                + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6;
+            let by_link_us = || {
+                c.all_reduce.fixed_us
+                    + 2.0 * (n - 1.0) / n * bytes / (c.all_reduce.memory * self.link_bytes_s) * 1e6
+            };
+            let direct_us = self.node_sums.map_or_else(by_link_us, |sums| sums.us(bytes / ACTIVATION));
             let on_node_us = if self.has_peer_access { direct_us } else { nodes::staged_us(direct_us) };
             let us = on_node_us + nodes::all_reduce_us(&gpu, gpus, bytes);
             costs.add_us(OperatorClass::Communication, calls, us, "all_reduce");
@@ -311,6 +316,7 @@ impl Roofline {
         for chunk in batch.chunks {
             let (kv, tokens) = (f64::from(chunk.kv_tokens), f64::from(chunk.tokens));
             reads.prefill_pairs += tokens * ((kv + square * tokens).min(window) + bias);
+            reads.causal_pairs += (tokens * (kv + f64::midpoint(tokens, 1.0))).min(tokens * window);
             reads.prefill_tokens += (kv + tokens).min(window + tokens);
         }
         reads
@@ -365,14 +371,17 @@ impl Roofline {
         let index_bytes = self.deployment.model.attention.indexer().map_or(0.0, |indexer| indexer.kv_bytes());
         if !batch.chunks.is_empty() {
             let queries = 2.0 * ACTIVATION * f64::from(batch.prompt_tokens()) * shard.after.0;
-            let work = (
-                reads.prefill_pairs * shard.prefill_flops + indexed.prefill_pairs * shard.index_flops,
-                reads.prefill_tokens * shard.kv_values * kv_bytes
-                    + indexed.prefill_tokens * index_bytes
-                    + queries,
-            );
-            costs.tokens = batch.prompt_tokens().into();
-            self.add(costs, OperatorClass::PrefillAttention, calls, &c.prefill, work, "attention_prefill");
+            let bytes = reads.prefill_tokens * shard.kv_values * kv_bytes
+                + indexed.prefill_tokens * index_bytes
+                + queries;
+            let flops = |met: f64, scored: f64| met * shard.prefill_flops + scored * shard.index_flops;
+            costs.add_work(calls, (flops(reads.causal_pairs, indexed.causal_pairs), bytes));
+            if costs.timed == Timed::All {
+                costs.tokens = batch.prompt_tokens().into();
+                let computed = (flops(reads.prefill_pairs, indexed.prefill_pairs), bytes);
+                let class = OperatorClass::PrefillAttention;
+                self.add_time(costs, class, calls, &c.prefill, computed, "attention_prefill");
+            }
         }
         if batch.decodes > 0 {
             let heads_us = c.decode_head_us * f64::from(batch.decodes) * shard.key_heads;

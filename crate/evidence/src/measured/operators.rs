@@ -405,7 +405,10 @@ mod tests {
                 .collect();
             let committed = Corrections::of(gpu);
             let fitted = fit(&here, committed);
-            for (formula, name) in Formula::ALL {
+            // Prompts were profiled with a kernel that computes the whole square of a chunk: of one that does not, they say nothing.
+            let computes_square = committed.prefill_square == 1.0;
+            let is_fitted = |formula: Formula| computes_square || formula != Formula::Prefill;
+            for (formula, name) in Formula::ALL.into_iter().filter(|(formula, _)| is_fitted(*formula)) {
                 for (i, coefficient) in formula.free().into_iter().enumerate() {
                     let (mut ours, mut found) = (*committed, fitted);
                     let (ours, found) = (*coefficient(&mut ours), *coefficient(&mut found));

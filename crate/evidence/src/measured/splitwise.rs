@@ -74,7 +74,7 @@ impl MeasuredPoint {
     /// Predicted times of the prompts and of an output token, milliseconds.
     fn modelled(&self, corrections: &Corrections, launch_per_layer_us: f64) -> (f64, f64) {
         let host = HostTime { launch_per_layer_us, ..HostTime::NONE };
-        let cost = Roofline::new(self.deployment, corrections, host);
+        let cost = Roofline::new(self.deployment, corrections, host).with_profiled_sums();
         let chunks = vec![Chunk { kv_tokens: 0, tokens: self.prompt_tokens }; self.batch as usize];
         let prompts = Batch { chunks: &chunks, ..Batch::default() };
         let kv = u64::from(self.batch) * u64::from(self.prompt_tokens + ANSWERED);

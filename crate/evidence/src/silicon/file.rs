@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use servescope_csv::Records;
 
+use super::predict::gpu;
+
 /// Most rows of a file.
 const MAX_ROWS: usize = 200_000;
 /// Longest prompt or output, tokens.
@@ -14,6 +16,9 @@ const MAX_IN_FLIGHT: f64 = 65_536.0;
 const MAX_DEGREE: f64 = 4_096.0;
 /// Longest time, milliseconds.
 const MAX_MS: f64 = 1e9;
+
+/// What `suspect` says of rows whose labels name more GPUs than a node has.
+const MORE_GPUS_THAN_A_NODE: &str = "more_gpus_than_a_node";
 
 /// Why a file cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -223,6 +228,11 @@ impl<'a> Cells<'a> {
         }
     }
 
+    /// Whether the labels of a server that was measured on one node give attention more GPUs than a node has: they are wrong.
+    fn names_more_gpus_than_a_node(&self, gpus: u32) -> bool {
+        self.text("mode") == "agg" && gpu(self.text("system")).is_some_and(|gpu| gpus > gpu.gpus_per_node)
+    }
+
     fn flags(&self, input: u32, in_flight: Option<u32>) -> Result<Flags, SiliconError> {
         Ok(Flags {
             max_batched_tokens: self.formula("ix_max_num_batched_tokens", input, in_flight)?,
@@ -251,11 +261,16 @@ impl<'a> Cells<'a> {
             _ => None,
         };
         let owned = |column| self.text(column).to_owned();
+        let gpus = self.degree("tp_size")?.saturating_mul(attention_data_parallel);
+        let suspect = match self.text("suspect") {
+            "" if self.names_more_gpus_than_a_node(gpus) => MORE_GPUS_THAN_A_NODE,
+            given => given,
+        };
         Ok(SiliconRow {
             id: owned("id"),
             deployment_id: owned("deployment_id"),
             duplicate_of: owned("dup_of"),
-            suspect: owned("suspect"),
+            suspect: suspect.to_owned(),
             origin: owned("origin"),
             backend: owned("backend"),
             version: owned("backend_version"),
@@ -352,6 +367,19 @@ mod tests {
         assert_eq!((row.ttft_ms, row.tpot_ms, row.tensor_parallel), (10.5, 2.25, 1));
         assert_eq!(row.flags.max_batched_tokens, Some(2048));
         assert!(row.is_left_out() && row.is_clean());
+    }
+
+    #[test]
+    fn labels_of_more_gpus_than_a_node_has_are_suspect() {
+        let suspect = |system: &str, mode: &str, replicas: u32| {
+            let row = format!("a,0,sglang,{mode},{system},m,1,1,1,1,1,{replicas},,");
+            with(&row).unwrap().remove(0).suspect
+        };
+        assert_eq!(suspect("b200_sxm", "agg", 16), "more_gpus_than_a_node");
+        // What is on one node, on several of them, or on a rack that NVLink joins.
+        let others =
+            [("b200_sxm", "agg", 8), ("b200_sxm", "disagg", 16), ("gb200", "agg", 16), ("x", "agg", 99)];
+        assert!(others.iter().all(|(system, mode, replicas)| suspect(system, mode, *replicas).is_empty()));
     }
 
     #[test]

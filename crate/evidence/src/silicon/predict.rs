@@ -11,7 +11,7 @@ use servescope_cost::{
     BatchCost, Corrections, Deployment, Gpu, HostTime, KvFormat, Model, Roofline, WeightFormat,
 };
 use servescope_engine::{Equals, Fleet, KvGroups, PoolConfig, Report, SchedulerKind, VllmRules};
-use servescope_settings::kernels::{self, CheckpointFormat};
+use servescope_settings::kernels::{self, CheckpointFormat, Synchronous};
 use servescope_settings::scenario::kv_groups::engine_groups;
 use servescope_settings::scenario::vllm::serve_defaults;
 use servescope_workload::stream::Stream;
@@ -101,8 +101,10 @@ pub struct Constants {
     pub kernels: fn(&str) -> Option<&'static Kernels>,
     /// Around kernels.
     pub overheads: Overheads,
-    /// Host time of an iteration, and for each request in it, in place of those of `overheads` where scheduling is synchronous.
-    pub synchronous_us: [f64; 2],
+    /// What differs where scheduling is synchronous.
+    pub synchronous: Synchronous,
+    /// Experts among prompts of versions before 0.19 over those since, 8 bits.
+    pub older_experts: f64,
     /// From the client to the scheduler and back, milliseconds of each first token.
     pub client_ms: f64,
     /// The same for each token of the prompt: tokenising and sending it.
@@ -114,9 +116,10 @@ impl Constants {
     pub const CALIBRATED: Self = Self {
         kernels: kernels::kernels,
         overheads: kernels::CALIBRATED,
-        synchronous_us: kernels::SYNCHRONOUS_US,
-        client_ms: 10.0,
-        client_ms_per_token: 0.0038,
+        synchronous: kernels::SYNCHRONOUS,
+        older_experts: 1.65,
+        client_ms: 13.2,
+        client_ms_per_token: 0.0024,
     };
 }
 
@@ -219,6 +222,12 @@ pub(super) fn is_asynchronous(row: &SiliconRow) -> bool {
     }
 }
 
+/// Whether a row's version is known to be below 0.19.
+fn is_before_19(row: &SiliconRow) -> bool {
+    let mut numbers = row.version.split('.').map(|part| part.parse::<u32>().ok());
+    matches!((numbers.next().flatten(), numbers.next().flatten()), (Some(major), Some(minor)) if (major, minor) < (0, 19))
+}
+
 /// What a row runs on.
 pub(super) struct RowServer {
     pub(super) deployment: Deployment,
@@ -267,9 +276,15 @@ pub(super) fn server(row: &SiliconRow, constants: &Constants) -> Result<RowServe
         kv,
         has_peer_access: true,
     };
-    let synchronous_us = (!is_asynchronous(row)).then_some(constants.synchronous_us);
+    let synchronous = (!is_asynchronous(row)).then_some(constants.synchronous);
     let kernels = (constants.kernels)(gpu.id).filter(|_| deployment.pipeline_parallel == 1);
-    let made = |own| kernels::cost(layout, own, constants.overheads, synchronous_us);
+    let mut overheads = constants.overheads;
+    if is_before_19(row) {
+        for format in [NumberFormat::Fp8, NumberFormat::Fp8Block] {
+            overheads.expert_factors[format as usize] *= constants.older_experts;
+        }
+    }
+    let made = |own| kernels::cost(layout, own, overheads, synchronous);
     if let Some(Ok(cost)) = kernels.map(made) {
         let cost = cost.capturing(captured_tokens(row));
         let is_whole = cost.borrowed().is_empty();
@@ -286,9 +301,14 @@ pub(super) fn server(row: &SiliconRow, constants: &Constants) -> Result<RowServe
     Ok(RowServer { deployment, attention_data_parallel, cost, times: TimeSource::Roofline })
 }
 
-/// The largest iteration that the server captured a CUDA graph of, tokens.
+/// The largest iteration that the server captured a CUDA graph of, tokens: by default the rule of the versions that were measured,
+/// which make no difference between GPUs.
 pub(super) fn captured_tokens(row: &SiliconRow) -> u32 {
-    row.flags.captured_tokens.unwrap_or(CAPTURED_TOKENS)
+    row.flags.captured_tokens.unwrap_or_else(|| {
+        let seqs = row.flags.max_seqs.unwrap_or(u32::MAX);
+        let budget = row.flags.max_batched_tokens.unwrap_or(u32::MAX);
+        CAPTURED_TOKENS.min(seqs.saturating_mul(2)).min(budget)
+    })
 }
 
 /// Share of a GPU's memory that the server leaves free.

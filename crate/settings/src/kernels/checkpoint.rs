@@ -3,9 +3,6 @@
 use servescope_cost::kernels::NumberFormat;
 use servescope_cost::{Gpu, Model, WeightFormat};
 
-/// GPUs of the Blackwell generation.
-const BLACKWELL: [&str; 4] = ["b200_sxm", "b300_sxm", "gb200_nvl72", "gb300_nvl72"];
-
 /// The format of a whole checkpoint, as files name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckpointFormat {
@@ -28,8 +25,8 @@ impl CheckpointFormat {
         let is_mixture = model.experts.is_some();
         if has_own_format(model) {
             // Blackwell computes its experts at 8 bits.
-            let experts =
-                if BLACKWELL.contains(&gpu.id) { NumberFormat::Mxfp4Fp8 } else { NumberFormat::Mxfp4 };
+            let is_8_bit = gpu.has_compute_capability_10();
+            let experts = if is_8_bit { NumberFormat::Mxfp4Fp8 } else { NumberFormat::Mxfp4 };
             return [NumberFormat::Bf16, NumberFormat::Bf16, experts];
         }
         match self {
@@ -45,12 +42,16 @@ impl CheckpointFormat {
 
     /// The checkpoints that weights in a format may stand for, the likeliest first. INT8 has no measured kernels, dense models
     /// have no measured products of 4-bit weights but NVFP4's, and a model that is published in one format has that.
-    pub fn of(weights: WeightFormat, model: &Model) -> &'static [Self] {
+    pub fn of(weights: WeightFormat, gpu: &Gpu, model: &Model) -> &'static [Self] {
         match weights {
             WeightFormat::Int4 | WeightFormat::Mxfp4 if has_own_format(model) => &[Self::Int4],
             _ if has_own_format(model) => &[],
             WeightFormat::Bf16 => &[Self::Bf16],
             WeightFormat::Fp8 => &[Self::Fp8],
+            // Experts of 4 bits are NVFP4 where the GPU computes with that.
+            WeightFormat::Int4 if model.experts.is_some() && gpu.fp4_tflops.is_some() => {
+                &[Self::Nvfp4, Self::Int4]
+            }
             WeightFormat::Int4 if model.experts.is_some() => &[Self::Int4, Self::Nvfp4],
             WeightFormat::Int4 | WeightFormat::Nvfp4 => &[Self::Nvfp4],
             WeightFormat::Int8 | WeightFormat::Mxfp4 => &[],

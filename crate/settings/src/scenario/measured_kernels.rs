@@ -8,7 +8,7 @@ use servescope_cost::{Corrections, Deployed, Deployment, Gpu, HostTime, Roofline
 use super::timed::CostSource;
 use super::{CostKind, Scenario};
 use crate::diagnostic::Diagnostic;
-use crate::kernels::{self, CALIBRATED, CheckpointFormat, SYNCHRONOUS_US};
+use crate::kernels::{self, CALIBRATED, CheckpointFormat, SYNCHRONOUS};
 use crate::parameters::Id;
 use crate::parameters::choices::{self, Choice};
 
@@ -75,10 +75,10 @@ impl Scenario {
     ) -> Result<KernelCost, Lack> {
         let (gpu, model) = (deployment.gpu, deployment.model);
         let is_asynchronous = self.is_vllm_v1() && self.flag(Id::AsyncScheduling);
-        let synchronous_us = (!is_asynchronous).then_some(SYNCHRONOUS_US);
+        let synchronous = (!is_asynchronous).then_some(SYNCHRONOUS);
         let captured = self.whole(Id::CapturedTokens);
         let mut lack = Lack::Format;
-        for checkpoint in CheckpointFormat::of(weights, &model) {
+        for checkpoint in CheckpointFormat::of(weights, &gpu, &model) {
             let [attention, mlp, experts] = checkpoint.formats(&gpu, &model);
             let layout = Layout {
                 gpu,
@@ -93,7 +93,7 @@ impl Scenario {
                 kv: deployment.kv,
                 has_peer_access: self.flag(Id::PeerAccess),
             };
-            match kernels::cost(layout, kernels, CALIBRATED, synchronous_us) {
+            match kernels::cost(layout, kernels, CALIBRATED, synchronous) {
                 // Products of another format do not show how long these take.
                 Ok(cost) if !cost.has_borrowed_format() => {
                     return Ok(cost.in_stages(deployment).capturing(captured));

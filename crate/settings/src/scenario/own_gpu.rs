@@ -22,6 +22,7 @@ impl Scenario {
                 name: OWN,
                 bf16_tflops: fact(Id::GpuBf16),
                 fp8_tflops: Some(fact(Id::GpuFp8)).filter(|fact| fact.value > 0.0),
+                fp4_tflops: Some(fact(Id::GpuFp4)).filter(|fact| fact.value > 0.0),
                 memory_gb: Fact { value: memory_gib * GIB / 1e9, sources: "" },
                 bandwidth_gb_s: fact(Id::GpuBandwidth),
                 link_gb_s: fact(Id::GpuLink),

@@ -3,6 +3,7 @@
 
 use servescope_cost::deployment::Deployment;
 use servescope_cost::gpus::Gpu;
+use servescope_cost::kernels::captured_by_default;
 use servescope_cost::kv_groups::KvGroupsPlan;
 use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
 use servescope_cost::models::Attention;
@@ -77,19 +78,8 @@ impl Scenario {
             batch_tokens: tokens,
             requests,
             longest: self.whole(Id::MaxRequestTokens),
-            captured_tokens: self.captured_tokens(),
+            captured_tokens: self.whole(Id::CapturedTokens),
         }
-    }
-
-    /// The largest iteration of which a CUDA graph is captured: vLLM's rule where the cost does not say
-    /// (vllm/config/vllm.py, `_set_cudagraph_sizes`).
-    fn captured_tokens(&self) -> u32 {
-        if self.is_active(Id::CapturedTokens) {
-            return self.whole(Id::CapturedTokens);
-        }
-        let most = if self.deployment().gpu.is_blackwell() { 1024 } else { 512 };
-        let tokens = self.whole(self.scheduler().iteration_tokens);
-        self.whole(Id::MaxRunning).saturating_mul(2).min(most).min(tokens)
     }
 
     /// The bound on prompt and output where none is given. vLLM's `max_model_len` is the model's longest context; where the cost
@@ -131,6 +121,12 @@ impl Scenario {
             return Value::Number(self.vllm_defaults().1.min(self.whole(Id::BatchMaxTokens)).into());
         }
         Id::MaxRunning.row().default_value()
+    }
+
+    /// The largest CUDA graph where none is given: vLLM's rule, whichever scheduler runs.
+    pub(super) fn usual_captured_tokens(&self) -> Value {
+        let [requests, tokens] = [Id::MaxRunning, Id::BatchMaxTokens].map(|id| self.whole(id));
+        Value::Number(captured_by_default(&self.gpu(), requests, tokens).into())
     }
 
     /// The rules of vLLM v1's scheduler.
@@ -202,6 +198,18 @@ mod tests {
         let scenario = scenario(&[]);
         assert_eq!(scenario.number(Id::Watermark), 0.0);
         assert_eq!(scenario.pool().vllm, VllmRules { equals: Equals::LastAdmitted, ..VllmRules::default() });
+    }
+
+    #[test]
+    fn the_largest_cuda_graph_follows_vllms_rule() {
+        let captured = |settings: &[(&str, &str)]| scenario(settings).whole(Id::CapturedTokens);
+        let on = |gpu| captured(&[("cost.kind", "kernels"), ("fleet.gpu", gpu)]);
+        assert_eq!(["h100_sxm", "b200_sxm", "gb300_nvl72", "rtx_pro_6000"].map(on), [512, 1024, 1024, 512]);
+        let few = [("cost.kind", "kernels"), ("scheduler.max_num_seqs", "128")];
+        assert_eq!(captured(&few), 256);
+        assert_eq!(captured(&[few[0], few[1], ("scheduler.max_num_batched_tokens", "200")]), 200);
+        let given = ("cost.max_cudagraph_capture_size", "512");
+        assert_eq!(captured(&[few[0], few[1], given]), 512, "what is given stays");
     }
 
     #[test]

@@ -24,6 +24,9 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::GpuFp8, row("gpu.fp8_tflops", "gf8", "fleet", number(0.0, 1e6, 1979.0)).unit("TFLOP/s").linear(0.0, 10_000.0, 1.0)
         .when(&[OWN_GPU])
         .doc("FLOP/s at FP8", "Peak of matrix products at FP8, dense. 0: the GPU has none, and FP8 weights are widened to 16 bits.")),
+    (Id::GpuFp4, row("gpu.fp4_tflops", "gf4", "fleet", number(0.0, 1e6, 0.0)).unit("TFLOP/s").linear(0.0, 20_000.0, 1.0)
+        .when(&[OWN_GPU])
+        .doc("FLOP/s at FP4", "Peak of matrix products at FP4, dense. 0: the GPU has none.")),
     (Id::GpuLink, row("gpu.link_gb_s", "glk", "fleet", number(0.1, 1e6, 450.0)).unit("GB/s").log(1.0, 2000.0, 1.0)
         .when(&[OWN_GPU, any(&[above(Id::TensorParallel, 1.0), above(Id::PipelineParallel, 1.0)])])
         .doc("Link in a node", "Bandwidth of each GPU to the others of its node, in one direction: NVLink or PCIe.")),
