@@ -274,6 +274,7 @@ fn it_runs_through_gateway_lora_slots_charts_and_debugger() {
         ("cost.kind", "roofline"),
         ("fleet.model", "llama-3.1-8b"),
         ("fleet.gpu", "a10"),
+        ("scheduler.max_model_len", "8192"),
         ("adapters.memory", "slots"),
         ("adapters.max_loras", "3"),
         ("gateway.kind", "proxy"),

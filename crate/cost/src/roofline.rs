@@ -84,7 +84,7 @@ impl Roofline {
             link_bytes_s: gpu.link_gb_s.value * 1e9,
             node_sums: (!corrections.measured_on.is_empty())
                 .then(|| NodeSums::of(&gpu, deployment.tensor_parallel)),
-            lora: LoraKernels::Grouped,
+            lora: LoraKernels::Grouped { rank: None },
             has_peer_access: true,
         }
     }

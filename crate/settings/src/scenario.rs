@@ -234,7 +234,7 @@ impl Scenario {
                 Id::CapturedTokens,
             ],
             Id::FleetModel => &[Id::Unquantized],
-            Id::VllmVersion | Id::MemoryPlan if is_vllm_v1 => &[Id::MemoryMargin],
+            Id::VllmVersion if is_vllm_v1 => &[Id::MemoryMargin],
             Id::FleetGpu | Id::BatchMaxTokens if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {
                 &[Id::BatchMaxTokens, Id::MaxRunning, Id::CapturedTokens, Id::BlockSize]
             }

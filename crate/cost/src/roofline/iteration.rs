@@ -505,8 +505,10 @@ impl Roofline {
         }
         let lora = &batch.lora;
         let padded = |ranks: u64, count: u32| match self.lora {
-            LoraKernels::Slots { rank, .. } => f64::from(count) * f64::from(rank),
-            LoraKernels::Grouped => ranks as f64,
+            LoraKernels::Slots { rank, .. } | LoraKernels::Grouped { rank: Some(rank) } => {
+                f64::from(count) * f64::from(rank)
+            }
+            LoraKernels::Grouped { rank: None } => ranks as f64,
         };
         let weights = padded(lora.adapter_ranks, lora.adapters);
         let rows = padded(lora.token_ranks, lora.tokens);
@@ -530,7 +532,7 @@ impl Roofline {
             let bytes = ACTIVATION * (weights * width + passes * tokens * width + rows);
             let work = (2.0 * rows * width * share, bytes * share);
             match self.lora {
-                LoraKernels::Grouped => {
+                LoraKernels::Grouped { .. } => {
                     self.add(costs, OperatorClass::Adapters, layers, &grouped, work, name);
                 }
                 // The time of all of them together has been added.

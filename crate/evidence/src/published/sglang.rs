@@ -106,6 +106,7 @@ pub fn scenario_of(row: &SlotRow, rule: SlotRule) -> Scenario {
         ("workload.adapters.count", &row.adapters.to_string()),
         ("workload.adapters.ranks", "16"),
         ("adapters.memory", "slots"),
+        ("adapters.kernels", "grouped"),
         ("adapters.max_loras", &SLOTS.to_string()),
     ] {
         set(&mut scenario, path, text);

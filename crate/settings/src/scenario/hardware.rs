@@ -100,11 +100,14 @@ impl Scenario {
     fn exact_cost(&self, ranks: AdapterRanks) -> Result<Box<dyn BatchCost>, Diagnostic> {
         // vLLM's LoRA operators take every adapter for one of the slots' rank; S-LoRA's do not.
         let padded = |roofline: Roofline| match self.chosen(choices::ADAPTER_MEMORY) {
-            AdapterMemory::Slots => roofline.with_lora(LoraKernels::Slots {
-                rank: self.slot_rank(ranks),
-                slots: self.whole(Id::MaxLoras),
-                are_older: self.chosen(choices::LoraKernels::ID) == choices::LoraKernels::Older,
-            }),
+            AdapterMemory::Slots => {
+                let (rank, slots) = (self.slot_rank(ranks), self.whole(Id::MaxLoras));
+                roofline.with_lora(match self.chosen(choices::LoraKernels::ID) {
+                    choices::LoraKernels::Newer => LoraKernels::Slots { rank, slots, are_older: false },
+                    choices::LoraKernels::Older => LoraKernels::Slots { rank, slots, are_older: true },
+                    choices::LoraKernels::Grouped => LoraKernels::Grouped { rank: Some(rank) },
+                })
+            }
             AdapterMemory::Unified | AdapterMemory::Resident => roofline,
         };
         Ok(match self.cost_kind() {

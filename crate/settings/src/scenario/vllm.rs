@@ -47,7 +47,7 @@ impl Scenario {
 
     /// The share of the memory that is left alone where none is given.
     pub(super) fn usual_margin(&self) -> Value {
-        if !self.is_vllm_v1() || self.chosen(choices::MemoryPlan::ID) == choices::MemoryPlan::Vidur {
+        if !self.is_vllm_v1() {
             return Id::MemoryMargin.row().default_value();
         }
         Value::Number((100.0 * (1.0 - self.vllm_version().utilization())).round() / 100.0)

@@ -75,6 +75,7 @@ export const options = area('options', {
   latent: 'one latent vector (MLA)',
   sliding: 'slides with the token',
   chunked: 'windows side by side',
+  'adapters.kernels=grouped': 'S-LoRA, Punica, SGLang',
   newer: 'vLLM 0.8 and later',
   older: '2024 (vLLM 0.5 to 0.7)',
   gated_delta: 'gated delta rule',

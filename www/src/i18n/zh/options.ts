@@ -71,6 +71,7 @@ export const options: Translation<typeof english> = {
   latent: '一个潜在向量（MLA）',
   sliding: '随 token 滑动',
   chunked: '窗口并排',
+  'adapters.kernels=grouped': 'S-LoRA、Punica、SGLang',
   newer: 'vLLM 0.8 及以后',
   older: '2024 年（vLLM 0.5 至 0.7）',
   gated_delta: '门控 delta 规则',

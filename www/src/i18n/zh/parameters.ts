@@ -162,7 +162,7 @@ export const parameters: ParameterTexts = {
   'scheduler.prefix_cache': { label: '前缀缓存', help: '保留提示词与输出的满 KV 块，供共享前缀的请求（负载带有前缀数据时）和被抢占的请求使用（vLLM 的 --enable-prefix-caching）。' },
   'scheduler.max_total_tokens': { label: '显存池（KV 池）', help: 'KV 缓存与适配器共用的 token 槽位数（max_total_token_num）：S-LoRA 的算法是最大批次 ×（单个请求的输入 + 输出 token），如 6,000 = 12 ×（250 + 250）；LoRA 槽位与常驻的适配器在服务启动时从中划出。按 GPU 规划 KV 显存时，它只决定预填充 token 预算的默认值。' },
   'adapters.memory': { label: '适配器显存', help: '统一（S-LoRA、LightLLM）：使用期间放在 KV 池里。槽位（vLLM 等其余调度器）：固定数量、同样大小的槽位，换掉最久未用的适配器。常驻：一开始就全部在显存中。' },
-  'adapters.kernels': { label: 'LoRA 内核', help: '槽位中的适配器由哪种内核计算：vLLM 自 0.8 起的内核，耗时随槽位数、不同适配器数与 token 数增长；或 2024 年（0.5 到 0.7）的内核，每个批次耗时相同。专家上的适配器这里不计。' },
+  'adapters.kernels': { label: 'LoRA 内核', help: '槽位中的适配器由哪种内核计算：vLLM 自 0.8 起的内核，耗时随槽位数、不同适配器数与 token 数增长；或 2024 年（0.5 到 0.7）的内核，每个批次耗时相同；或 S-LoRA、Punica 与 SGLang 的内核，耗时取决于读取的数据量。专家上的适配器这里不计。' },
   'adapters.max_loras': { label: 'LoRA 槽位', help: '运行中的请求最多用到几个不同的适配器（vLLM 的 --max-loras）；等待的请求若会多出一个，就先跳过它。默认的 8 是我们定的，vLLM 的默认值是 1。' },
   'adapters.max_lora_rank': { label: '最大 LoRA 秩', help: '每个槽位按这个秩留出显存，LoRA 算子也填充到这个秩（vLLM 的 --max-lora-rank）；秩更大的适配器，其请求被拒绝。0 即负载中最大的秩。' },
   'adapters.max_cpu_loras': { label: '主机缓存的 LoRA 数', help: '主机内存保留几个适配器，槽位中的也算在内（vLLM 的 --max-cpu-loras）；其余的从磁盘读取。0 即与槽位一样多，这是 vLLM 的默认值。' },

@@ -80,6 +80,8 @@ choices! {
         Newer = "newer",
         /// Those of 2024.
         Older = "older",
+        /// Those of S-LoRA, Punica and SGLang.
+        Grouped = "grouped",
     }
 
     /// What the attention of a model of one's own keeps for a token.

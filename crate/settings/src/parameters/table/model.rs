@@ -27,10 +27,10 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::GpuFp4, row("gpu.fp4_tflops", "gf4", "fleet", number(0.0, 1e6, 0.0)).unit("TFLOP/s").linear(0.0, 20_000.0, 1.0)
         .when(&[OWN_GPU])
         .doc("FLOP/s at FP4", "Peak of matrix products at FP4, dense. 0: the GPU has none.")),
-    (Id::GpuLink, row("gpu.link_gb_s", "glk", "fleet", number(0.1, 1e6, 450.0)).unit("GB/s").log(1.0, 2000.0, 1.0)
+    (Id::GpuLink, row("gpu.link_gb_s", "gpl", "fleet", number(0.1, 1e6, 450.0)).unit("GB/s").log(1.0, 2000.0, 1.0)
         .when(&[OWN_GPU, any(&[above(Id::TensorParallel, 1.0), above(Id::PipelineParallel, 1.0)])])
         .doc("Link in a node", "Bandwidth of each GPU to the others of its node, in one direction: NVLink or PCIe.")),
-    (Id::GpusPerNode, row("gpu.per_node", "gpn", "fleet", whole(1.0, 1024.0, 8.0)).unit("GPUs").linear(1.0, 16.0, 1.0)
+    (Id::GpusPerNode, row("gpu.per_node", "gpd", "fleet", whole(1.0, 1024.0, 8.0)).unit("GPUs").linear(1.0, 16.0, 1.0)
         .when(&[OWN_GPU, any(&[above(Id::TensorParallel, 1.0), above(Id::PipelineParallel, 1.0)])])
         .doc("GPUs of a node", "How many GPUs that link joins; others are reached over the network.")),
     (Id::GpuNodeLink, row("gpu.node_link_gb_s", "gnl", "fleet", number(0.01, 1e6, 50.0)).unit("GB/s").log(0.1, 400.0, 0.1)

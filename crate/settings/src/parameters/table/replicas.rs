@@ -118,7 +118,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("Adapter memory", "Unified (S-LoRA, LightLLM): in the KV pool while in use. Slots (vLLM and the others): a fixed number of slots of one size; the least recently used adapter is replaced. Resident: all in GPU memory from the start.")),
     (Id::LoraKernels, row("adapters.kernels", "lok", "memory", choice(choices::LoraKernels::ID))
         .when(&[HAS_ADAPTERS, SLOTS, ON_HARDWARE])
-        .doc("LoRA kernels", "Which kernels compute adapters in slots: vLLM's from 0.8 on, whose time grows with slots, distinct adapters and tokens, or those of 2024 (0.5 to 0.7), which take as long for every batch. Experts have no adapters here.")),
+        .doc("LoRA kernels", "Which kernels compute adapters in slots: vLLM's from 0.8 on, whose time grows with slots, distinct adapters and tokens, or those of 2024 (0.5 to 0.7), which take as long for every batch; or those of S-LoRA, Punica and SGLang, which take as long as what they read. Experts have no adapters here.")),
     (Id::MaxLoras, row("adapters.max_loras", "aml", "memory", whole(1.0, 100_000.0, 8.0)).linear(1.0, 64.0, 1.0)
         .when(&[SLOTS])
         .doc("LoRA slots", "Most distinct adapters of running requests (vLLM's --max-loras); a waiting request whose adapter would be one more is skipped. The default of 8 is our choice: vLLM's is 1.")),
