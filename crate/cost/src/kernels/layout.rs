@@ -62,12 +62,7 @@ pub(super) enum AttentionKernels {
         spans: Vec<Span>,
     },
     /// Projections are in the tables.
-    Latent {
-        heads: f64,
-        kv_bytes: f64,
-        prefill: Grid,
-        decode: DecodeTable,
-    },
+    Latent { heads: f64, kv_bytes: f64, prefill: Grid, decode: DecodeTable },
 }
 
 /// Sums over the GPUs that share a layer.
