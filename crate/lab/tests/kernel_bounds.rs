@@ -109,7 +109,10 @@ fn decoding_by_the_roofline_is_near_the_kernels_and_gains_from_gpus() {
                     }
                     if let [Some([one, kernels_one]), Some([two, kernels_two]), ..] = all {
                         let name = format!("{gpu} {model} {weights}, {decodes} requests");
-                        assert!(two < one || kernels_two > 0.9 * kernels_one, "{name}: {one:.0} to {two:.0}");
+                        assert!(
+                            two < 1.05 * one || kernels_two > 0.9 * kernels_one,
+                            "{name}: {one:.0} to {two:.0}"
+                        );
                     }
                 }
             }

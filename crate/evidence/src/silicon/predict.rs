@@ -103,6 +103,8 @@ pub struct Constants {
     pub overheads: Overheads,
     /// What differs where scheduling is synchronous.
     pub synchronous: Synchronous,
+    /// Launching a layer in versions before 0.19 on Blackwell's data centre GPUs, dense or with experts, microseconds.
+    pub older_launch_us: f64,
     /// Experts among prompts of versions before 0.19 over those since, 8 bits.
     pub older_experts: f64,
     /// From the client to the scheduler and back, milliseconds of each first token.
@@ -117,6 +119,7 @@ impl Constants {
         kernels: kernels::kernels,
         overheads: kernels::CALIBRATED,
         synchronous: kernels::SYNCHRONOUS,
+        older_launch_us: 1230.0,
         older_experts: 1.65,
         client_ms: 13.2,
         client_ms_per_token: 0.0024,
@@ -222,10 +225,13 @@ pub(super) fn is_asynchronous(row: &SiliconRow) -> bool {
     }
 }
 
-/// Whether a row's version is known to be below 0.19.
+/// Whether a row's version is below 0.19: one that is not given is older, one that is no number newer.
 fn is_before_19(row: &SiliconRow) -> bool {
     let mut numbers = row.version.split('.').map(|part| part.parse::<u32>().ok());
-    matches!((numbers.next().flatten(), numbers.next().flatten()), (Some(major), Some(minor)) if (major, minor) < (0, 19))
+    match (numbers.next().flatten(), numbers.next().flatten()) {
+        (Some(major), Some(minor)) => (major, minor) < (0, 19),
+        _ => row.version.is_empty(),
+    }
 }
 
 /// What a row runs on.
@@ -282,6 +288,10 @@ pub(super) fn server(row: &SiliconRow, constants: &Constants) -> Result<RowServe
     if is_before_19(row) {
         for format in [NumberFormat::Fp8, NumberFormat::Fp8Block] {
             overheads.expert_factors[format as usize] *= constants.older_experts;
+        }
+        if gpu.has_compute_capability_10() {
+            (overheads.eager_layer_us, overheads.eager_expert_layer_us) =
+                (constants.older_launch_us, constants.older_launch_us);
         }
     }
     let made = |own| kernels::cost(layout, own, overheads, synchronous);
