@@ -1208,8 +1208,8 @@ export type MeasuredTime = {
 
 /** One part of the memory. */
 export type MemoryPart = {
-  /** `weights`, `activations`, `adapters`, `kv` or `margin`. */
-  name: 'weights' | 'activations' | 'adapters' | 'kv' | 'margin',
+  /** `weights`, `activations`, `graphs`, `other`, `adapters`, `kv` or `margin`. */
+  name: 'weights' | 'activations' | 'graphs' | 'other' | 'adapters' | 'kv' | 'margin',
   /** Gigabytes (1e9). */
   gb: number,
 };

@@ -85,5 +85,5 @@ fn what_was_not_measured_is_refused_with_what_there_is() {
     assert!(code == "no_kernels_of_model" && message.contains("prefill:bfloat16:80"), "{message}");
     let own = [("fleet.model", "gpt-oss-120b"), ("fleet.tensor_parallel", "4")];
     let (code, message) = refused(&own);
-    assert!(code == "no_kernels_of_format" && message.ends_with("there is int4"), "{message}");
+    assert!(code == "no_kernels_of_format" && message.ends_with("there is int4, mxfp4"), "{message}");
 }

@@ -2,6 +2,7 @@
 
 use servescope_lab::run::Run;
 use servescope_settings::model_config::ModelConfig;
+use servescope_settings::parameters::Id;
 use servescope_settings::scenario::Scenario;
 
 const LLAMA: &str = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096,
@@ -17,7 +18,7 @@ fn scenario(text: &str) -> Scenario {
     .unwrap();
     let config = ModelConfig::read("config.json", text).unwrap_or_else(|errors| panic!("{errors:?}"));
     let notes = config.apply(&mut scenario).unwrap();
-    assert_eq!(notes.into_iter().map(|note| note.code).collect::<Vec<_>>(), ["config_cost"]);
+    assert_eq!(notes.into_iter().map(|note| note.code).collect::<Vec<_>>(), ["config_known", "config_cost"]);
     scenario
 }
 
@@ -25,10 +26,12 @@ fn scenario(text: &str) -> Scenario {
 fn a_model_of_the_catalogue_runs_alike_from_its_config() {
     let own = scenario(LLAMA);
     for cost in ["roofline", "kernels"] {
-        let mut own = own.clone();
-        own.set_text("cost.kind", cost).unwrap();
         let mut known = own.clone();
-        known.set_text("fleet.model", "llama-3.1-8b").unwrap();
+        known.set_text("cost.kind", cost).unwrap();
+        assert_eq!(known.get(Id::FleetModel).to_text(), "llama-3.1-8b");
+        // The defaults of one's own model are Llama-3.1-8B's.
+        let mut own = known.clone();
+        own.set_text("fleet.model", "own").unwrap();
         let run = |scenario: &Scenario| Run::simulate(scenario, None).unwrap().summary();
         let (own, known) = (run(&own), run(&known));
         assert_eq!(own.run.e2e_s.mean, known.run.e2e_s.mean, "{cost}");

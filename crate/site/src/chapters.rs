@@ -37,7 +37,7 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
     Chapter { title: "Answers", pages: &["capacity", "what-if", "monitor", "debugger"] },
     Chapter {
         title: "Can it be trusted?",
-        pages: &["validation", "measured", "measured-hardware", "operator-profiles", "citing"],
+        pages: &["validation", "measured", "measured-hardware", "memory", "operator-profiles", "citing"],
     },
     Chapter { title: "Tools", pages: &["terminal", "replay", "python", "checks"] },
 ];

@@ -30,6 +30,13 @@ pub(super) const ON_HARDWARE: Condition = when_in(Id::CostKind, &["profile", "ro
 pub(super) const HARDWARE: &[Condition] = &[ON_HARDWARE];
 /// Those of them that know formats.
 pub(super) const FORMATS: &[Condition] = &[when_in(Id::CostKind, &["roofline", "kernels"])];
+/// vLLM counts its CUDA graphs in the memory plan.
+pub(super) const COUNTS_GRAPHS: Condition = all(&[
+    when_in(Id::SchedulerKind, &["vllm_v1"]),
+    when_in(Id::MemoryPlan, &["whole"]),
+    when_in(Id::VllmVersion, &["0.33", "0.20"]),
+    when_in(Id::KvCacheGib, &["0"]),
+]);
 /// A GPU of one's own.
 pub(super) const OWN_GPU: Condition =
     all(&[when_in(Id::FleetGpu, &["own"]), when_in(Id::CostKind, &["roofline"])]);

@@ -42,7 +42,7 @@ ids! {
     Allocation Watermark Preemption SwapRate SwapSpace KvBytesPerToken PrefixCache MaxTotalTokens
     AdapterMemory LoraKernels MaxLoras MaxLoraRank MaxCpuLoras HostRate DiskRate
 
-    GpuMemory GpuBandwidth GpuBf16 GpuFp8 GpuFp4 GpuLink GpusPerNode GpuNodeLink
+    GpuMemory GpuBandwidth GpuBf16 GpuFp8 GpuFp4 GpuLink
     ModelLayers ModelHidden ModelHeads ModelKvHeads ModelHeadDim ModelWindow ModelWindowLayers ModelMlp
     ModelGated ModelVocabulary ModelContext ModelTied ModelExperts ModelExpertsPerToken ModelExpertSize
     ModelSharedExperts ModelSharedSize ModelDenseLayers ModelExpertLatent ModelAttention ModelQueryRank

@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(codes(&object(&["name", "version", "scripts", "seed"])), ["not_a_scenario"]);
         assert_eq!(
             codes(&object(&["digest", "requests", "makespan_s", "gpu", "kv", "slo", "gateway"])),
-            ["not_a_scenario"]
+            ["other_kind"]
         );
         assert_eq!(codes(&object(&["model_id", "num_prompts", "request_rate"])), ["other_kind"]);
         assert_eq!(codes(&object(&["peft_type", "r"])), ["other_kind"]);

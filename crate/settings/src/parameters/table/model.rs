@@ -22,20 +22,14 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(&[OWN_GPU])
         .doc("FLOP/s at 16 bits", "Peak of matrix products at 16 bits, dense (without sparsity).")),
     (Id::GpuFp8, row("gpu.fp8_tflops", "gf8", "fleet", number(0.0, 1e6, 1979.0)).unit("TFLOP/s").linear(0.0, 10_000.0, 1.0)
-        .when(&[OWN_GPU])
+        .when(&[OWN_GPU, when_in(Id::Weights, &["fp8"])])
         .doc("FLOP/s at FP8", "Peak of matrix products at FP8, dense. 0: the GPU has none, and FP8 weights are widened to 16 bits.")),
     (Id::GpuFp4, row("gpu.fp4_tflops", "gf4", "fleet", number(0.0, 1e6, 0.0)).unit("TFLOP/s").linear(0.0, 20_000.0, 1.0)
-        .when(&[OWN_GPU])
+        .when(&[OWN_GPU, when_in(Id::Weights, &["nvfp4"])])
         .doc("FLOP/s at FP4", "Peak of matrix products at FP4, dense. 0: the GPU has none.")),
     (Id::GpuLink, row("gpu.link_gb_s", "gpl", "fleet", number(0.1, 1e6, 450.0)).unit("GB/s").log(1.0, 2000.0, 1.0)
         .when(&[OWN_GPU, any(&[above(Id::TensorParallel, 1.0), above(Id::PipelineParallel, 1.0)])])
-        .doc("Link in a node", "Bandwidth of each GPU to the others of its node, in one direction: NVLink or PCIe.")),
-    (Id::GpusPerNode, row("gpu.per_node", "gpd", "fleet", whole(1.0, 1024.0, 8.0)).unit("GPUs").linear(1.0, 16.0, 1.0)
-        .when(&[OWN_GPU, any(&[above(Id::TensorParallel, 1.0), above(Id::PipelineParallel, 1.0)])])
-        .doc("GPUs of a node", "How many GPUs that link joins; others are reached over the network.")),
-    (Id::GpuNodeLink, row("gpu.node_link_gb_s", "gnl", "fleet", number(0.01, 1e6, 50.0)).unit("GB/s").log(0.1, 400.0, 0.1)
-        .when(&[OWN_GPU, any(&[above(Id::TensorParallel, 1.0), above(Id::PipelineParallel, 1.0)])])
-        .doc("Link between nodes", "Bandwidth of each GPU to those of other nodes, in one direction: InfiniBand, Ethernet.")),
+        .doc("Link in a node", "Bandwidth of each GPU to the others of its node, in one direction: NVLink or PCIe. A node has 8 GPUs, and each sends 50 GB/s to other nodes.")),
     (Id::ModelLayers, row("model.layers", "mly", "model", whole(1.0, 1000.0, 32.0)).linear(1.0, 128.0, 1.0)
         .when(&[OWN_MODEL])
         .doc("Layers", "Layers of your own model (num_hidden_layers). The defaults of this group are Llama-3.1-8B's.")),
@@ -127,7 +121,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(&[OWN_MODEL, OWN_GROUPED])
         .doc("Gated attention", "Whether what attention gives is multiplied by a gate that is projected beside the queries, as in Qwen3-Next (attn_output_gate).")),
     (Id::ModelWindowKind, row("model.window_kind", "mwk", "model", choice(choices::ModelWindowKind::ID))
-        .when(&[OWN_MODEL, OWN_WINDOW])
+        .when(&[OWN_MODEL, OWN_WINDOW, when_in(Id::SchedulerKind, &["vllm_v1"])])
         .doc("Window", "Whether the window slides with the token, or windows stand side by side (attention_chunk_size, as in Llama 4).")),
     (Id::ModelWindowKvHeads, row("model.sliding_kv_heads", "mwh", "model", whole(0.0, 1024.0, 0.0)).linear(0.0, 128.0, 1.0)
         .when(&[OWN_MODEL, OWN_WINDOW])
