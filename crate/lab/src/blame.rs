@@ -411,7 +411,7 @@ mod tests {
             ("cost.kind", "roofline"),
             ("fleet.gpu", "h100_sxm"),
             ("fleet.model", "llama-3.1-8b"),
-            ("workload.rate_rps", "8"),
+            ("workload.rate_rps", "7"),
             ("workload.duration_s", "120"),
         ];
         let batch =
