@@ -55,11 +55,20 @@ export const LIMITS: readonly Limit[] = [
     words: 'autoscale autoscaler scale up scale down HPA KEDA cold start elasticity failure crash restart 扩容 缩容 弹性 冷启动 故障',
   },
   {
-    id: 'graphs', row: 'memory of CUDA graphs, and buffers that grow with the context or with the running requests',
-    title: { en: 'Memory of CUDA graphs and of growing buffers: not modelled', zh: 'CUDA graph 与随上下文增长的缓冲区的显存：未建模' },
+    id: 'images', row: 'images and their encoder, drafters, KV tiers in the memory plan',
+    title: { en: 'Memory of images, drafters and KV tiers: not modelled', zh: '图像、草稿模型与 KV 分层的显存：未建模' },
     instead: {
-      en: 'A flat margin of 10 % of the GPU memory stands for them. Instead: set the size of the KV cache that your server prints when it starts.',
-      zh: '以固定的 10% 显存余量代替。替代办法：填入你的服务器启动时打印的 KV 缓存大小。',
+      en: 'The KV cache of a model with images is up to 2 GiB too large here. Instead: set the size of the KV cache that your server prints when it starts.',
+      zh: '带图像的模型，这里的 KV 缓存最多偏大 2 GiB。替代办法：填入你的服务器启动时打印的 KV 缓存大小。',
+    },
+    words: 'image vision multimodal encoder drafter offload tier 图像 多模态 编码器 草稿',
+  },
+  {
+    id: 'graphs', row: "CUDA graphs before vLLM 0.20, and the memory of other engines' graphs",
+    title: { en: 'Memory of CUDA graphs of other engines and older versions: not modelled', zh: '其他引擎与旧版本的 CUDA 图显存：未建模' },
+    instead: {
+      en: 'What is left alone of the GPU memory stands for them. Instead: set the size of the KV cache that your server prints when it starts.',
+      zh: '由留着不用的显存余量代替。替代办法：填入你的服务器启动时打印的 KV 缓存大小。',
     },
     words: 'CUDA graph capture sizes activation peak workspace gpu_memory_utilization out of memory OOM 显存 激活 内存不足',
   },
@@ -123,6 +132,7 @@ export const DOCS: readonly DocsPage[] = [
   { page: 'limits', title: { en: 'Limits: what is not simulated', zh: '局限：没有模拟什么' }, words: 'not modelled unsupported missing bounds 不支持 未建模' },
   { page: 'measured-hardware', title: { en: 'Measured hardware', zh: '实测硬件' }, words: 'kernels AIConfigurator InferenceX benchmark 算子 基准测试' },
   { page: 'measured', title: { en: 'What was measured', zh: '测量了什么' }, words: 'validation accuracy error tests 误差 验证' },
+  { page: 'memory', title: { en: 'The memory plan', zh: '显存规划' }, words: 'KV cache GPU memory weights activations start-up log 显存 启动日志' },
   { page: 'model', title: { en: 'The model on one page', zh: '一页看懂模型' }, words: 'how it works assumptions equations discrete event 原理 假设' },
   { page: 'monitor', title: { en: 'Usage by client', zh: '各客户端用量' }, words: 'tenant tokens fairness 租户' },
   { page: 'operator-profiles', title: { en: 'Profiles of timed operators', zh: '算子耗时 profile' }, words: 'Vidur profiling 剖析' },

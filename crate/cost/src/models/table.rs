@@ -1071,7 +1071,7 @@ pub const MODELS: [Model; 70] = [
     },
     Model {
         id: "llama-3.3-nemotron-super-49b",
-        name: "Llama-3_3-Nemotron-Super-49B-v1",
+        name: "Llama-3.3-Nemotron-Super-49B",
         layers: 80,
         hidden: 8192,
         attention: grouped(64, 8, 128),
