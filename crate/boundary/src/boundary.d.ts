@@ -1962,6 +1962,30 @@ export type RowsLeftOut = {
   listed: Array<ListedRow>,
 };
 
+/** The memory plan of a replica of the first pool, of the GPU that has most to hold. Gigabytes are of 1e9 bytes. */
+export type RunMemory = {
+  /** Memory of the GPU. */
+  gpu_gb: number,
+  /** Weights, as the checkpoint has them. */
+  weights_gb: number,
+  /** Activations of the largest iteration. */
+  activations_gb: number,
+  /** CUDA graphs. */
+  graphs_gb: number,
+  /** Context, collectives, and what kernels keep of the weights in their own form. */
+  other_gb: number,
+  /** Adapters that stay, or LoRA slots. */
+  adapters_gb: number,
+  /** KV cache. */
+  kv_gb: number,
+  /** What is left alone. */
+  margin_gb: number,
+  /** Bytes that the GPU keeps for a token, within every window. */
+  kv_bytes_per_token: number,
+  /** KV tokens of a replica. */
+  kv_tokens: number,
+};
+
 /** How to look at a run. */
 export type RunOptions = {
   /** Columns of the time charts, about one a pixel. */
@@ -2517,6 +2541,8 @@ export type Summary = {
   gpu_s: number,
   /** What the proxy did, if there was one. */
   gateway: GatewaySummary | null,
+  /** What lies in a GPU's memory, where the KV memory is what the plan leaves. */
+  memory: RunMemory | null,
   /** How far these times are to be expected from a real server's. */
   expected_error: ExpectedError | null,
   /** The id of the request that `workload.extra_request` asks for; null where it asks for none. */

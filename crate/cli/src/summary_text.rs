@@ -10,6 +10,7 @@ use servescope_engine::metrics::{Distribution, FleetSummary, GatewaySummary, Slo
 use servescope_lab::capacity::CapacityRates;
 use servescope_lab::metric::Metric;
 use servescope_lab::replications::ValueRange;
+use servescope_lab::run::memory::RunMemory;
 use servescope_lab::run::{Load, RunSummary};
 use servescope_settings::diagnostic::Severity;
 use servescope_settings::expected_error::{DoubtedRows, ExpectedError, ModelErrors};
@@ -73,6 +74,9 @@ pub(crate) fn table(
         }
     }
     line("GPU", gpu(&run.gpu));
+    if let Some(memory) = &summary.memory {
+        line("memory of a GPU", of_memory(memory));
+    }
     if let Some(fleet) = &summary.fleet {
         let all: f64 = fleet.operators_s.values().sum();
         let part = |(class, s): (&&str, &f64)| format!("{class} {}", percent(Some(s / all)));
@@ -101,6 +105,22 @@ pub(crate) fn table(
         let _ = writeln!(text, "\n{}: {}", warning.severity.name(), warning.message);
     }
     text
+}
+
+/// The parts that there are, in gigabytes.
+fn of_memory(memory: &RunMemory) -> String {
+    let parts = [
+        ("weights", memory.weights_gb),
+        ("activations", memory.activations_gb),
+        ("CUDA graphs", memory.graphs_gb),
+        ("context and kernels", memory.other_gb),
+        ("adapters", memory.adapters_gb),
+        ("KV cache", memory.kv_gb),
+        ("left alone", memory.margin_gb),
+    ];
+    let named = parts.iter().filter(|(_, gb)| *gb > 0.0).map(|(name, gb)| format!("{name} {gb:.2}"));
+    let named = named.collect::<Vec<_>>().join(", ");
+    format!("{named} of {:.2} GB; {} bytes a KV token", memory.gpu_gb, memory.kv_bytes_per_token)
 }
 
 /// KV memory, prefix cache, iterations, adapters and fairness.

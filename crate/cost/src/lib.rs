@@ -8,6 +8,7 @@ pub mod calibration;
 mod deployed;
 pub mod deployment;
 mod disturbed;
+pub mod formats;
 pub mod gpus;
 pub mod kernels;
 pub mod kv_groups;

@@ -4,7 +4,7 @@ mod table;
 
 pub use table::MODELS;
 
-use crate::deployment::WeightFormat;
+use crate::formats::WeightFormat;
 use crate::model_shape::ModelShape;
 
 /// One model.
@@ -562,8 +562,8 @@ mod tests {
 
     #[test]
     fn every_model_has_a_known_source_and_its_own_id() {
-        for model in MODELS {
-            assert_eq!(Model::named(model.id), Some(&model));
+        for model in &MODELS {
+            assert_eq!(Model::named(model.id), Some(model));
             assert!(model.sources.split(' ').all(|key| crate::gpus::source(key).is_some()), "{}", model.id);
         }
     }

@@ -164,7 +164,7 @@ impl Replica {
             ended: Vec::new(),
             decode_batch: DecodeBatch::new(config.block_size, cost.reads_lora()),
             running_list: RunningList::default(),
-            kv: KvCache::new(config, &facts, stages),
+            kv: KvCache::new(config, facts.caches_prefixes, stages + facts.batches_ahead),
             adapters,
             passes_over: false,
             num_running: 0,

@@ -18,11 +18,9 @@ mod shipped;
 
 pub use errors::{Errors, errors};
 pub use expected::expected_errors;
-pub use file::{Flags, SiliconError, SiliconRow, read};
+pub use file::{Flags, SiliconError, SiliconRow, gpu, read};
 pub use playground::scenario;
-pub use predict::{
-    Constants, NotAnswered, Predicted, PredictedLatency, TimeSource, gpu, predict, predict_with,
-};
+pub use predict::{Constants, NotAnswered, Predicted, PredictedLatency, TimeSource, predict, predict_with};
 pub(crate) use predict::{model, nominal_length};
 pub use report::{RowGroup, document, groups, table};
 pub use shipped::shipped;

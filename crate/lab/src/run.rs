@@ -3,6 +3,7 @@
 pub mod backlog;
 pub mod growth;
 pub mod limits;
+pub mod memory;
 pub mod monitor;
 mod saturation;
 mod serve_command;
@@ -11,6 +12,7 @@ mod unneeded;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use memory::RunMemory;
 use serde::Serialize;
 use servescope_engine::metrics::Summary;
 use servescope_engine::metrics::monitor::Monitor;
@@ -188,6 +190,8 @@ pub struct RunSummary {
     pub gpu_s: f64,
     /// What the proxy did, if there was one.
     pub gateway: Option<GatewaySummary>,
+    /// What lies in a GPU's memory, where the KV memory is what the plan leaves.
+    pub memory: Option<RunMemory>,
     /// How far these times are to be expected from a real server's.
     pub expected_error: Option<ExpectedError>,
     /// The id of the request that `workload.extra_request` asks for; null where it asks for none.
@@ -292,6 +296,7 @@ impl Run {
             replicas: self.report.replicas.len(),
             gpu_s: self.gpu_s(),
             gateway: has(&["gateway."]).then(|| gateway_summary(&self.report, slo)).flatten(),
+            memory: None,
             expected_error: has(&["expected_error."]).then(|| self.scenario.expected_error()).flatten(),
             extra_request: None,
             warnings: Vec::new(),
@@ -371,6 +376,7 @@ impl Run {
             replicas: self.report.replicas.len(),
             gpu_s: self.gpu_s(),
             gateway: gateway_summary(&self.report, self.scenario.slo()),
+            memory: RunMemory::of(&self.scenario, AdapterRanks::of(&self.report.trace)),
             expected_error: self.scenario.expected_error(),
             extra_request: self.extra_request(),
             warnings,

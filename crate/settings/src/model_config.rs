@@ -491,7 +491,8 @@ impl ModelConfig {
         self.settings.insert(0, (Id::FleetModel, Value::Choice(known.id)));
         let message = format!("fleet.model: {}, which has these dimensions", known.id);
         let note = Diagnostic::note("config_known", Id::FleetModel.row().id, message);
-        self.notes = vec![note.text("file", file).text("model", known.name)];
+        self.notes.retain(|note| note.code != "config_assumed");
+        self.notes.insert(0, note.text("file", file).text("model", known.name));
     }
 }
 

@@ -20,10 +20,10 @@ export class ModelSection extends LightElement {
   protected override render(): TemplateResult {
     const { app } = this;
     const say = app.text.say(ownModel);
-    const isOwn = app.store.resolved.values['fleet.model'] === 'own';
-    const read = isOwn ? readModel.value : null;
+    const model = String(app.store.resolved.values['fleet.model']);
+    const read = readModel.value?.model === model ? readModel.value : null;
     return html`
-      <details class="own-profile own-model" ?open=${isOwn} @dragover=${(event: Event) => { event.preventDefault(); }} @drop=${(event: DragEvent) => { this.#dropped(event); }}>
+      <details class="own-profile own-model" ?open=${model === 'own' || read !== null} @dragover=${(event: Event) => { event.preventDefault(); }} @drop=${(event: DragEvent) => { this.#dropped(event); }}>
         <summary>${say('title')}</summary>
         <p>${say('about')}</p>
         <div class="choices">

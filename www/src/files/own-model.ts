@@ -7,8 +7,8 @@ import type { Diagnostic, OwnModel } from '../simulation/types.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { Topic } from '../lib/topic.js';
 
-/** The file that was read last, and what should be known about it. */
-export const readModel = new Topic<{ name: string; notes: OwnModel['notes'] } | null>(null);
+/** The file that was read last, what should be known about it, and the model that it gave: one’s own, or one of the list. */
+export const readModel = new Topic<{ name: string; notes: OwnModel['notes']; model: string } | null>(null);
 
 /** Every diagnostic of a config.json has words in this area, which a page that reads none does without. */
 const WORDS: Area<Record<Extract<DiagnosticCode, `config_${string}`>, string>> = ownModel;
@@ -18,8 +18,8 @@ export function modelDiagnostic(app: App, error: Diagnostic): string {
   return template === undefined ? app.named(error) : app.text.fill(template, error.params);
 }
 
-/** Longest config.json that is read, bytes; one has some thousands. */
-const MOST_BYTES = 1_048_576;
+/** Longest config.json that is read, bytes; one has some thousands, one that lists the format of every module some millions. */
+const MOST_BYTES = 8 * 1_048_576;
 
 /** A longer file is not even read. */
 export async function takeModelFile(app: App, file: File): Promise<void> {
@@ -34,7 +34,7 @@ export async function takeModel(app: App, name: string, text: string): Promise<v
     const { scenario, notes } = await studio.call('model_config', { name, text, scenario: app.store.values.value });
     app.editor.replace(scenario, 'file');
     app.notices.dismissErrors();
-    readModel.set({ name, notes });
+    readModel.set({ name, notes, model: String(app.store.resolved.values['fleet.model']) });
   } catch (thrown) {
     if (!(thrown instanceof Refusal)) throw thrown;
     app.notices.error('model_failed', () => app.text.diagnostics(thrown.errors, (error) => modelDiagnostic(app, error)));

@@ -32,8 +32,8 @@ test('what does not fit is a sentence with the number missing, and another GPU m
   await page.locator('#group-fleet').evaluate((group: HTMLDetailsElement) => { group.open = true; });
   const memory = page.locator('figure.memory');
   await expect(memory).toHaveAttribute('data-fits', 'false');
-  await expect(memory.locator('.short')).toHaveText(/Llama-2-70B does not fit: 61\.\d GB are missing on each NVIDIA A100/);
-  await expect(control(page, 'fleet.model').locator('.control-error')).toContainText('61.');
+  await expect(memory.locator('.short')).toHaveText(/Llama-2-70B does not fit: 62\.\d GB are missing on each NVIDIA A100/);
+  await expect(control(page, 'fleet.model').locator('.control-error')).toContainText('62.');
   await expect(page.locator('html')).toHaveAttribute('data-state', 'failed');
   await control(page, 'fleet.gpu').locator('select').selectOption('mi300x');
   await settled(page);

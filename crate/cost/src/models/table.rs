@@ -1,6 +1,6 @@
 //! Every model; the first is the default.
 
-use crate::deployment::WeightFormat;
+use crate::formats::WeightFormat;
 
 use super::{Attention, Experts, Indexer, Model, RecurrentKind, RecurrentLayers, WindowKind, WindowLayers};
 
@@ -15,14 +15,14 @@ const fn latent(heads: u32, query_rank: u32, dims: [u32; 3], indexer: Option<Ind
     Attention::Latent { heads, query_rank, kv_rank: 512, rope_dim, nope_dim, value_dim, indexer }
 }
 
-const fn sliding(tokens: u32, layers: u32, kv_heads: u32, head_dim: u32) -> Option<WindowLayers> {
+const fn sliding(tokens: u32, layers: u32, kv_heads: u32, head_dim: u32) -> WindowLayers {
     let kind = WindowKind::Sliding;
-    Some(WindowLayers { kind, tokens, layers, shared_kv_layers: 0, kv_heads, head_dim })
+    WindowLayers { kind, tokens, layers, shared_kv_layers: 0, kv_heads, head_dim }
 }
 
-const fn chunked(tokens: u32, layers: u32, kv_heads: u32, head_dim: u32) -> Option<WindowLayers> {
+const fn chunked(tokens: u32, layers: u32, kv_heads: u32, head_dim: u32) -> WindowLayers {
     let kind = WindowKind::Chunked;
-    Some(WindowLayers { kind, tokens, layers, shared_kv_layers: 0, kv_heads, head_dim })
+    WindowLayers { kind, tokens, layers, shared_kv_layers: 0, kv_heads, head_dim }
 }
 
 /// Attention with a gate on what it gives.
@@ -31,21 +31,21 @@ const fn gated(heads: u32, kv_heads: u32, head_dim: u32) -> Attention {
 }
 
 /// The indexer of DeepSeek-V3.2 and GLM-5.
-const fn sparse(heads: u32, layers: u32) -> Option<Indexer> {
-    Some(Indexer { heads, head_dim: 128, top_tokens: 2048, layers })
+const fn sparse(heads: u32, layers: u32) -> Indexer {
+    Indexer { heads, head_dim: 128, top_tokens: 2048, layers }
 }
 
 /// Linear attention: heads and dimension of values, then of keys.
-const fn delta(layers: u32, dims: [u32; 4], state_bytes: u32) -> Option<RecurrentLayers> {
+const fn delta(layers: u32, dims: [u32; 4], state_bytes: u32) -> RecurrentLayers {
     let [heads, head_dim, key_heads, state] = dims;
     let kind = RecurrentKind::GatedDelta;
-    Some(RecurrentLayers { kind, layers, heads, head_dim, key_heads, state, convolution: 4, state_bytes })
+    RecurrentLayers { kind, layers, heads, head_dim, key_heads, state, convolution: 4, state_bytes }
 }
 
-const fn mamba(layers: u32, dims: [u32; 4], state_bytes: u32) -> Option<RecurrentLayers> {
+const fn mamba(layers: u32, dims: [u32; 4], state_bytes: u32) -> RecurrentLayers {
     let [heads, head_dim, key_heads, state] = dims;
     let kind = RecurrentKind::Mamba2;
-    Some(RecurrentLayers { kind, layers, heads, head_dim, key_heads, state, convolution: 4, state_bytes })
+    RecurrentLayers { kind, layers, heads, head_dim, key_heads, state, convolution: 4, state_bytes }
 }
 
 const fn experts(count: u32, per_token: u32, hidden: u32) -> Experts {
@@ -78,7 +78,7 @@ const DENSE: Model = Model {
 };
 
 /// The models.
-pub const MODELS: [Model; 70] = [
+pub static MODELS: [Model; 70] = [
     Model {
         id: "llama-2-7b",
         name: "Llama-2-7B",
@@ -383,7 +383,7 @@ pub const MODELS: [Model; 70] = [
         layers: 24,
         hidden: 2880,
         attention: grouped(64, 8, 64),
-        window: sliding(128, 12, 8, 64),
+        window: Some(sliding(128, 12, 8, 64)),
         mlp_hidden: 0,
         experts: Some(Experts { biases: 8640, ..experts(32, 4, 2880) }),
         checkpoint: Some(WeightFormat::Mxfp4),
@@ -401,7 +401,7 @@ pub const MODELS: [Model; 70] = [
         layers: 36,
         hidden: 2880,
         attention: grouped(64, 8, 64),
-        window: sliding(128, 18, 8, 64),
+        window: Some(sliding(128, 18, 8, 64)),
         mlp_hidden: 0,
         experts: Some(Experts { biases: 8640, ..experts(128, 4, 2880) }),
         checkpoint: Some(WeightFormat::Mxfp4),
@@ -600,7 +600,7 @@ pub const MODELS: [Model; 70] = [
         layers: 48,
         hidden: 2048,
         attention: gated(16, 2, 256),
-        recurrent: delta(36, [32, 128, 16, 128], 2),
+        recurrent: Some(delta(36, [32, 128, 16, 128], 2)),
         mlp_hidden: 0,
         experts: Some(Experts { shared: 1, shared_hidden: 512, ..experts(512, 10, 512) }),
         vocabulary: 151_936,
@@ -616,7 +616,7 @@ pub const MODELS: [Model; 70] = [
         layers: 64,
         hidden: 5120,
         attention: gated(24, 4, 256),
-        recurrent: delta(48, [48, 128, 16, 128], 4),
+        recurrent: Some(delta(48, [48, 128, 16, 128], 4)),
         mlp_hidden: 17_408,
         vocabulary: 248_320,
         layer_extras: 10_240,
@@ -631,7 +631,7 @@ pub const MODELS: [Model; 70] = [
         layers: 40,
         hidden: 2048,
         attention: gated(16, 2, 256),
-        recurrent: delta(30, [32, 128, 16, 128], 4),
+        recurrent: Some(delta(30, [32, 128, 16, 128], 4)),
         mlp_hidden: 0,
         experts: Some(Experts { shared: 1, shared_hidden: 512, ..experts(256, 8, 512) }),
         vocabulary: 248_320,
@@ -647,7 +647,7 @@ pub const MODELS: [Model; 70] = [
         layers: 48,
         hidden: 3072,
         attention: gated(32, 2, 256),
-        recurrent: delta(36, [64, 128, 16, 128], 4),
+        recurrent: Some(delta(36, [64, 128, 16, 128], 4)),
         mlp_hidden: 0,
         experts: Some(Experts { shared: 1, shared_hidden: 1024, ..experts(256, 8, 1024) }),
         vocabulary: 248_320,
@@ -663,7 +663,7 @@ pub const MODELS: [Model; 70] = [
         layers: 60,
         hidden: 4096,
         attention: gated(32, 2, 256),
-        recurrent: delta(45, [64, 128, 16, 128], 4),
+        recurrent: Some(delta(45, [64, 128, 16, 128], 4)),
         mlp_hidden: 0,
         experts: Some(Experts { shared: 1, shared_hidden: 1024, ..experts(512, 10, 1024) }),
         vocabulary: 248_320,
@@ -679,7 +679,7 @@ pub const MODELS: [Model; 70] = [
         layers: 64,
         hidden: 5120,
         attention: gated(24, 4, 256),
-        recurrent: delta(48, [48, 128, 16, 128], 4),
+        recurrent: Some(delta(48, [48, 128, 16, 128], 4)),
         mlp_hidden: 17_408,
         checkpoint: Some(WeightFormat::Nvfp4),
         unquantized: 0.0903,
@@ -696,7 +696,7 @@ pub const MODELS: [Model; 70] = [
         layers: 40,
         hidden: 2048,
         attention: gated(16, 2, 256),
-        recurrent: delta(30, [32, 128, 16, 128], 4),
+        recurrent: Some(delta(30, [32, 128, 16, 128], 4)),
         mlp_hidden: 0,
         experts: Some(Experts { shared: 1, shared_hidden: 512, ..experts(256, 8, 512) }),
         vocabulary: 248_320,
@@ -801,7 +801,7 @@ pub const MODELS: [Model; 70] = [
         name: "DeepSeek-V3.2",
         layers: 61,
         hidden: 7168,
-        attention: latent(128, 1536, [64, 128, 128], sparse(64, 61)),
+        attention: latent(128, 1536, [64, 128, 128], Some(sparse(64, 61))),
         mlp_hidden: 18_432,
         experts: Some(Experts { shared: 1, shared_hidden: 2048, dense_layers: 3, ..experts(256, 8, 2048) }),
         checkpoint: Some(WeightFormat::Fp8),
@@ -818,7 +818,7 @@ pub const MODELS: [Model; 70] = [
         layers: 93,
         hidden: 7168,
         attention: latent(96, 1536, [64, 128, 128], None),
-        recurrent: delta(69, [96, 128, 96, 128], 4),
+        recurrent: Some(delta(69, [96, 128, 96, 128], 4)),
         mlp_hidden: 33_792,
         experts: Some(Experts {
             shared: 2,
@@ -856,7 +856,7 @@ pub const MODELS: [Model; 70] = [
         name: "GLM-5",
         layers: 78,
         hidden: 6144,
-        attention: latent(64, 2048, [64, 192, 256], sparse(32, 78)),
+        attention: latent(64, 2048, [64, 192, 256], Some(sparse(32, 78))),
         mlp_hidden: 12_288,
         experts: Some(Experts { shared: 1, shared_hidden: 2048, dense_layers: 3, ..experts(256, 8, 2048) }),
         vocabulary: 154_880,
@@ -871,7 +871,7 @@ pub const MODELS: [Model; 70] = [
         name: "GLM-5.2",
         layers: 78,
         hidden: 6144,
-        attention: latent(64, 2048, [64, 192, 256], sparse(32, 21)),
+        attention: latent(64, 2048, [64, 192, 256], Some(sparse(32, 21))),
         mlp_hidden: 12_288,
         experts: Some(Experts { shared: 1, shared_hidden: 2048, dense_layers: 3, ..experts(256, 8, 2048) }),
         vocabulary: 154_880,
@@ -887,7 +887,7 @@ pub const MODELS: [Model; 70] = [
         layers: 48,
         hidden: 5120,
         attention: grouped(40, 8, 128),
-        window: chunked(8192, 36, 8, 128),
+        window: Some(chunked(8192, 36, 8, 128)),
         mlp_hidden: 0,
         experts: Some(Experts { shared: 1, shared_hidden: 8192, ..experts(16, 1, 8192) }),
         vocabulary: 202_048,
@@ -903,7 +903,7 @@ pub const MODELS: [Model; 70] = [
         layers: 48,
         hidden: 5120,
         attention: grouped(40, 8, 128),
-        window: chunked(8192, 36, 8, 128),
+        window: Some(chunked(8192, 36, 8, 128)),
         mlp_hidden: 16_384,
         experts: Some(Experts { shared: 1, shared_hidden: 8192, dense_layers: 24, ..experts(128, 1, 8192) }),
         vocabulary: 202_048,
@@ -919,7 +919,7 @@ pub const MODELS: [Model; 70] = [
         layers: 26,
         hidden: 1152,
         attention: grouped(4, 1, 256),
-        window: sliding(512, 22, 1, 256),
+        window: Some(sliding(512, 22, 1, 256)),
         mlp_hidden: 6912,
         vocabulary: 262_144,
         tied_embeddings: true,
@@ -935,7 +935,7 @@ pub const MODELS: [Model; 70] = [
         layers: 34,
         hidden: 2560,
         attention: grouped(8, 4, 256),
-        window: sliding(1024, 29, 4, 256),
+        window: Some(sliding(1024, 29, 4, 256)),
         mlp_hidden: 10_240,
         vocabulary: 262_208,
         tied_embeddings: true,
@@ -951,7 +951,7 @@ pub const MODELS: [Model; 70] = [
         layers: 48,
         hidden: 3840,
         attention: grouped(16, 8, 256),
-        window: sliding(1024, 40, 8, 256),
+        window: Some(sliding(1024, 40, 8, 256)),
         mlp_hidden: 15_360,
         vocabulary: 262_208,
         tied_embeddings: true,
@@ -967,7 +967,7 @@ pub const MODELS: [Model; 70] = [
         layers: 62,
         hidden: 5376,
         attention: grouped(32, 16, 128),
-        window: sliding(1024, 52, 16, 128),
+        window: Some(sliding(1024, 52, 16, 128)),
         mlp_hidden: 21_504,
         vocabulary: 262_208,
         tied_embeddings: true,
@@ -983,7 +983,7 @@ pub const MODELS: [Model; 70] = [
         layers: 30,
         hidden: 2816,
         attention: grouped(16, 2, 512),
-        window: sliding(1024, 25, 8, 256),
+        window: Some(sliding(1024, 25, 8, 256)),
         mlp_hidden: 0,
         experts: Some(Experts { shared: 1, shared_hidden: 2112, ..experts(128, 8, 704) }),
         vocabulary: 262_144,
@@ -1000,7 +1000,7 @@ pub const MODELS: [Model; 70] = [
         layers: 60,
         hidden: 5376,
         attention: grouped(32, 4, 512),
-        window: sliding(1024, 50, 16, 256),
+        window: Some(sliding(1024, 50, 16, 256)),
         mlp_hidden: 21_504,
         checkpoint: Some(WeightFormat::Nvfp4),
         unquantized: 0.2921,
@@ -1018,7 +1018,7 @@ pub const MODELS: [Model; 70] = [
         layers: 52,
         hidden: 2688,
         attention: grouped(32, 2, 128),
-        recurrent: mamba(23, [64, 64, 8, 128], 4),
+        recurrent: Some(mamba(23, [64, 64, 8, 128], 4)),
         layers_without_mixer: 23,
         layers_without_mlp: 29,
         mlp_hidden: 0,
@@ -1037,7 +1037,7 @@ pub const MODELS: [Model; 70] = [
         layers: 88,
         hidden: 4096,
         attention: grouped(32, 2, 128),
-        recurrent: mamba(40, [128, 64, 8, 128], 4),
+        recurrent: Some(mamba(40, [128, 64, 8, 128], 4)),
         layers_without_mixer: 40,
         layers_without_mlp: 48,
         mlp_hidden: 0,
@@ -1056,7 +1056,7 @@ pub const MODELS: [Model; 70] = [
         layers: 108,
         hidden: 8192,
         attention: grouped(64, 2, 128),
-        recurrent: mamba(48, [256, 64, 8, 128], 4),
+        recurrent: Some(mamba(48, [256, 64, 8, 128], 4)),
         layers_without_mixer: 48,
         layers_without_mlp: 60,
         mlp_hidden: 0,
@@ -1090,7 +1090,7 @@ pub const MODELS: [Model; 70] = [
         layers: 40,
         hidden: 4096,
         attention: grouped(32, 8, 128),
-        recurrent: mamba(36, [128, 64, 1, 128], 2),
+        recurrent: Some(mamba(36, [128, 64, 1, 128], 2)),
         mlp_hidden: 0,
         experts: Some(Experts { shared: 1, shared_hidden: 1536, ..experts(72, 10, 768) }),
         vocabulary: 100_352,
@@ -1107,7 +1107,7 @@ pub const MODELS: [Model; 70] = [
         layers: 40,
         hidden: 1536,
         attention: grouped(12, 4, 128),
-        recurrent: mamba(36, [48, 64, 1, 128], 2),
+        recurrent: Some(mamba(36, [48, 64, 1, 128], 2)),
         mlp_hidden: 0,
         experts: Some(Experts { shared: 1, shared_hidden: 1024, ..experts(64, 6, 512) }),
         vocabulary: 100_352,
@@ -1124,7 +1124,7 @@ pub const MODELS: [Model; 70] = [
         layers: 48,
         hidden: 4096,
         attention: grouped(64, 4, 160),
-        window: sliding(128, 39, 8, 160),
+        window: Some(sliding(128, 39, 8, 160)),
         mlp_hidden: 16_384,
         experts: Some(Experts { dense_layers: 1, ..experts(256, 8, 2048) }),
         checkpoint: Some(WeightFormat::Fp8),

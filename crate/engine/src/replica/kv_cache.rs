@@ -11,7 +11,6 @@ mod naive_pool;
 
 use servescope_workload::{RequestId, Trace};
 
-use super::batch_scheduler::SchedulerFacts;
 use crate::config::kv_groups::KvGroup;
 use crate::config::{PoolConfig, Preemption};
 use crate::record::request_timings::PrefixLookups;
@@ -43,16 +42,16 @@ pub(crate) struct KvCache {
 }
 
 impl KvCache {
-    /// An empty cache of a replica with so many pipeline stages.
-    pub(crate) fn new(config: &PoolConfig, facts: &SchedulerFacts, stages: u32) -> Self {
+    /// An empty cache of a replica with so many batches under way at once.
+    pub(crate) fn new(config: &PoolConfig, caches_prefixes: bool, batches_under_way: u32) -> Self {
         let host_total = match config.preemption {
             Preemption::Swap { host_blocks, .. } => host_blocks,
             _ => 0,
         };
         let groups: Vec<KvGroup> = config.kv_groups.iter().collect();
-        let under_way = config.max_batch_tokens.saturating_mul(stages + facts.batches_ahead);
+        let under_way = config.max_batch_tokens.saturating_mul(batches_under_way);
         let (size, longest) = (config.block_size, config.max_request_tokens);
-        let keeps_blocks = config.prefix_cache && facts.caches_prefixes;
+        let keeps_blocks = config.prefix_cache && caches_prefixes;
         let blocks = keeps_blocks.then(|| BlockCache::new(size, groups.clone()));
         Self {
             total: config.blocks,
@@ -298,7 +297,8 @@ mod tests {
     use crate::config::{SchedulerKind, VllmRules};
 
     fn cache(config: &PoolConfig) -> KvCache {
-        KvCache::new(config, &config.scheduler.rules().facts(config), 1)
+        let facts = config.scheduler.rules().facts(config);
+        KvCache::new(config, facts.caches_prefixes, 1 + facts.batches_ahead)
     }
 
     #[test]

@@ -2,9 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use servescope_cost::gpus::Gpu;
 use servescope_csv::Records;
 
-use super::predict::gpu;
+/// The GPU of the catalogue that a system has.
+pub fn gpu(system: &str) -> Option<&'static Gpu> {
+    let id = match system {
+        "a100_sxm" => "a100_80_sxm",
+        "rtx_pro_6000_server" => "rtx_pro_6000",
+        "a100_pcie" => "a100_80_pcie",
+        "gb200" | "gb200_sxm" => "gb200_nvl72",
+        "gb300" | "gb300_sxm" => "gb300_nvl72",
+        other => other,
+    };
+    Gpu::named(id)
+}
 
 /// Most rows of a file.
 const MAX_ROWS: usize = 200_000;

@@ -8,7 +8,7 @@ use servescope_cost::kv_groups::KvGroupsPlan;
 use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
 use servescope_cost::memory_plan::{Ask, MemoryPlan, Reserve};
 use servescope_cost::{
-    BatchCost, Corrections, Deployment, Gpu, HostTime, KvFormat, Model, Roofline, WeightFormat,
+    BatchCost, Corrections, Deployment, HostTime, KvFormat, Model, Roofline, WeightFormat,
 };
 use servescope_engine::{Equals, Fleet, KvGroups, PoolConfig, Report, SchedulerKind, VllmRules};
 use servescope_settings::kernels::{self, CheckpointFormat, Synchronous};
@@ -18,7 +18,7 @@ use servescope_workload::stream::Stream;
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
-use super::file::SiliconRow;
+use super::file::{SiliconRow, gpu};
 
 /// Requests of a run for each one in flight, as InferenceX and AIConfigurator's own client have it.
 pub(super) const REQUESTS_PER_SLOT: u32 = 10;
@@ -143,19 +143,6 @@ pub struct PredictedLatency {
 
 /// A row's prediction.
 pub type Predicted = Result<PredictedLatency, NotAnswered>;
-
-/// The GPU of the catalogue that a system has.
-pub fn gpu(system: &str) -> Option<&'static Gpu> {
-    let id = match system {
-        "a100_sxm" => "a100_80_sxm",
-        "rtx_pro_6000_server" => "rtx_pro_6000",
-        "a100_pcie" => "a100_80_pcie",
-        "gb200" | "gb200_sxm" => "gb200_nvl72",
-        "gb300" | "gb300_sxm" => "gb300_nvl72",
-        other => other,
-    };
-    Gpu::named(id)
-}
 
 /// The model of the catalogue that a path on Hugging Face stands for: the same dimensions, whatever it was tuned on.
 pub(crate) fn model(path: &str) -> Option<&'static Model> {

@@ -7,8 +7,9 @@ use serde_json::{Value as Json, json};
 use servescope_settings::link;
 
 use super::file::SiliconRow;
+use super::file::gpu;
 use super::playground::{common, scenario};
-use super::predict::{Predicted, PredictedLatency, gpu};
+use super::predict::{Predicted, PredictedLatency};
 use super::report::summary;
 use crate::digits::short;
 

@@ -16,6 +16,7 @@ pub(super) enum Windows {
 
 /// What models of one class have in common.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of a class by itself")]
 pub(super) struct ModelFamily {
     /// Whether an MLP has a gate.
     pub(super) gated: bool,

@@ -82,7 +82,7 @@ pub(super) fn read(json: &Json, layers: &[Layer], model: &Model, is_beside: bool
     let experts_only = method == "mxfp4" && rules.kept.is_empty();
     let mut weighed = vec![];
     for (index, layer) in layers.iter().enumerate() {
-        for module in modules(layer, model, is_beside) {
+        for module in modules(*layer, model, is_beside) {
             let format =
                 if experts_only && !module.is_expert { Format::WIDE } else { rules.format(index, &module) };
             weighed.push((format, module.parameters));
@@ -219,7 +219,7 @@ const ROOTS: [&str; 6] = [
 ];
 
 /// The matrices of a layer.
-fn modules(layer: &Layer, model: &Model, is_beside: bool) -> Vec<Module> {
+fn modules(layer: Layer, model: &Model, is_beside: bool) -> Vec<Module> {
     let hidden = f64::from(model.hidden);
     let mut all = Vec::new();
     let mut add = |names: &'static [&'static str], parameters: f64| {

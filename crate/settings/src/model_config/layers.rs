@@ -42,8 +42,8 @@ pub(super) fn layers(
     count: usize,
     is_mixture: bool,
 ) -> Option<Vec<Layer>> {
-    if let Some(blocks) = blocks(fields, count) {
-        return blocks;
+    if let Some(name) = block_field(fields) {
+        return blocks(fields, name, count);
     }
     let mixers = mixers(fields, family, count)?;
     let feeds = feeds(fields, count, is_mixture)?;
@@ -57,32 +57,33 @@ pub(super) fn layers(
     Some(mixers.into_iter().zip(feeds).map(|(mixer, feed)| Layer { mixer, feed }).collect())
 }
 
-/// Layers that are one block each: a state, attention, an MLP or experts (Nemotron-H).
-fn blocks(fields: &mut Fields<'_>, count: usize) -> Option<Option<Vec<Layer>>> {
-    let alone = |mixer, feed| Some(Layer { mixer, feed });
-    if let Some(pattern) = fields.text("hybrid_override_pattern").filter(|pattern| !pattern.is_empty()) {
-        let layer = |block: char| match block {
-            'M' => alone(Mixer::State, Feed::Nothing),
-            '*' => alone(Mixer::Full, Feed::Nothing),
-            'E' => alone(Mixer::Nothing, Feed::Experts),
-            '-' => alone(Mixer::Nothing, Feed::Dense),
-            _ => None,
-        };
-        let found: Option<Vec<Layer>> = pattern.chars().map(layer).collect();
-        return Some(checked(fields, "hybrid_override_pattern", found, count));
+/// The field in which layers are one block each: a state, attention, an MLP or experts (Nemotron-H).
+fn block_field(fields: &mut Fields<'_>) -> Option<&'static str> {
+    if fields.text("hybrid_override_pattern").is_some_and(|pattern| !pattern.is_empty()) {
+        return Some("hybrid_override_pattern");
     }
-    let name = ["layers_block_type", "layer_types"].into_iter().find(|name| {
+    ["layers_block_type", "layer_types"].into_iter().find(|name| {
         fields.list(name).is_some_and(|list| list.iter().any(|kind| kind == "moe" || kind == "mlp"))
-    })?;
-    let layer = |kind: &Json| match kind.as_str()? {
-        "mamba" | "mamba2" => alone(Mixer::State, Feed::Nothing),
-        "attention" | "full_attention" => alone(Mixer::Full, Feed::Nothing),
-        "moe" => alone(Mixer::Nothing, Feed::Experts),
-        "mlp" => alone(Mixer::Nothing, Feed::Dense),
-        _ => None,
+    })
+}
+
+/// The layers of that field; `None` beside an error.
+fn blocks(fields: &mut Fields<'_>, name: &'static str, count: usize) -> Option<Vec<Layer>> {
+    let layer = |kind: &str| {
+        let (mixer, feed) = match kind {
+            "M" | "mamba" | "mamba2" => (Mixer::State, Feed::Nothing),
+            "*" | "attention" | "full_attention" => (Mixer::Full, Feed::Nothing),
+            "E" | "moe" => (Mixer::Nothing, Feed::Experts),
+            "-" | "mlp" => (Mixer::Nothing, Feed::Dense),
+            _ => return None,
+        };
+        Some(Layer { mixer, feed })
     };
-    let found = fields.list(name).and_then(|list| list.iter().map(layer).collect());
-    Some(checked(fields, name, found, count))
+    let found: Option<Vec<Layer>> = match fields.text(name) {
+        Some(pattern) => pattern.chars().map(|block| layer(block.encode_utf8(&mut [0; 4]))).collect(),
+        None => fields.list(name)?.iter().map(|kind| layer(kind.as_str()?)).collect(),
+    };
+    checked(fields, name, found, count)
 }
 
 /// A list of as many entries as there are layers: some files list the layers that draft, too. `None`, beside an error, for
@@ -149,7 +150,7 @@ fn mixers(fields: &mut Fields<'_>, family: ModelFamily, count: usize) -> Option<
     }
     if fields.amount(&["linear_num_value_heads"]).is_some() {
         let every = fields.amount(&["full_attention_interval"]).unwrap_or(4.0).max(1.0) as usize;
-        let kind = |layer: usize| if (layer + 1) % every == 0 { Mixer::Full } else { Mixer::State };
+        let kind = |layer: usize| if (layer + 1).is_multiple_of(every) { Mixer::Full } else { Mixer::State };
         return Some((0..count).map(kind).collect());
     }
     if fields.object("attn_layer_indices").is_some() || fields.list("attn_layer_indices").is_some() {
@@ -169,12 +170,13 @@ fn windows(fields: &mut Fields<'_>, family: ModelFamily, count: usize) -> Vec<Mi
             .map(|layer| {
                 let is_full = match &listed {
                     Some(list) => list[layer].as_f64() == Some(0.0),
-                    None => (layer + 1) % every == 0,
+                    None => (layer + 1).is_multiple_of(every),
                 };
                 if is_full { Mixer::Full } else { Mixer::Chunked }
             })
             .collect();
     }
+    fields.skip(&["max_window_layers"]);
     let is_given = fields.amount(&["sliding_window"]).is_some();
     let is_used = fields.flag("use_sliding_window").unwrap_or(family.windows != Windows::Off);
     if !is_given || !is_used {
@@ -192,7 +194,7 @@ fn windows(fields: &mut Fields<'_>, family: ModelFamily, count: usize) -> Vec<Mi
         Windows::All | Windows::Off | Windows::WithPositions => None,
     };
     let kind = |layer: usize| {
-        let is_full = layer < first || every.is_some_and(|every| (layer + 1) % every == 0);
+        let is_full = layer < first || every.is_some_and(|every| (layer + 1).is_multiple_of(every));
         if is_full { Mixer::Full } else { Mixer::Sliding }
     };
     (0..count).map(kind).collect()
@@ -238,8 +240,8 @@ fn feeds(fields: &mut Fields<'_>, count: usize, is_mixture: bool) -> Option<Vec<
         Some(list) => list.contains(&layer),
         None => {
             layer >= first.max(first_with)
-                && (layer + 1) % step_from_end == 0
-                && layer % frequency == 0
+                && (layer + 1).is_multiple_of(step_from_end)
+                && layer.is_multiple_of(frequency)
                 && !mlp_only.contains(&layer)
         }
     };

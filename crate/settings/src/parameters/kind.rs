@@ -1,8 +1,10 @@
 //! What a row of the parameter table says, and whether a value obeys it.
 
 use serde::Serialize;
+use servescope_cost::memory_plan::vllm::VllmVersion;
 
 use super::byte_size;
+use super::choices::Choice;
 use super::id::Id;
 use super::string_list;
 use super::value::Value;
@@ -323,6 +325,10 @@ impl Parameter {
 
     /// The name that stands for this one, where links and files may hold a replaced one.
     fn present_option<'a>(&self, text: &'a str) -> &'a str {
+        // A version stands for those from it to the next.
+        if self.id == Id::VllmVersion.row().id {
+            return VllmVersion::of(text).map_or(text, |version| -> &'a str { version.name() });
+        }
         let replaced = REPLACED_OPTIONS.iter().find(|(id, name, _)| *id == self.id && *name == text);
         replaced.map_or(text, |(_, _, present)| present)
     }

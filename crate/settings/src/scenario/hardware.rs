@@ -159,6 +159,12 @@ impl Scenario {
         MemoryPlan::of(&self.deployment(), &ask)
     }
 
+    /// The same where the KV memory is what it leaves.
+    pub fn planned_memory(&self, ranks: AdapterRanks) -> Option<MemoryPlan> {
+        let is_whole = self.chosen(choices::MemoryPlan::ID) == choices::MemoryPlan::Whole;
+        (self.plans_memory() && is_whole).then(|| self.memory_plan(ranks))
+    }
+
     /// Bytes of each GPU that are set apart for adapters.
     fn reserved_bytes(&self, ranks: AdapterRanks) -> f64 {
         let deployment = self.deployment();

@@ -203,7 +203,7 @@ proptest! {
             ..PoolConfig::default()
         };
         let facts = config.scheduler.rules().facts(&config);
-        let (mut cache, trace) = (KvCache::new(&config, &facts, 1), trace(&names));
+        let (mut cache, trace) = (KvCache::new(&config, facts.caches_prefixes, 1 + facts.batches_ahead), trace(&names));
         let mut naive = NaivePool::new(&groups, &names);
         // What each request holds and how many of its tokens are computed; `None`: it waits.
         let mut running: Vec<Option<(Held, u32)>> = names.iter().map(|_| None).collect();
