@@ -156,6 +156,20 @@ impl KvGroupsPlan {
         (bytes / self.block_bytes(block_size)) as u32
     }
 
+    /// Tokens of the longest request that so many blocks hold.
+    pub fn longest_request(&self, blocks: u32, under_way: u32, block_size: u32) -> u32 {
+        let (mut fits, mut fails) = (0, u32::MAX / 2);
+        while fails - fits > 1 {
+            let middle = fits + (fails - fits) / 2;
+            if self.blocks_of_request(middle, under_way, block_size) <= blocks {
+                fits = middle
+            } else {
+                fails = middle
+            }
+        }
+        fits
+    }
+
     /// Most blocks that a request of `tokens` takes, of which at most `under_way` are not computed
     /// (vllm/v1/kv_cache_interface.py, `max_memory_usage_bytes`).
     pub fn blocks_of_request(&self, tokens: u32, under_way: u32, block_size: u32) -> u32 {

@@ -117,6 +117,7 @@ pub const CODES: &[&str] = &[
     "adapters_do_not_fit",
     "adapters_over_pool",
     "kv_does_not_fit",
+    "longest_does_not_fit",
     "one_stage",
     "more_stages_than_layers",
     "heads_not_shared",

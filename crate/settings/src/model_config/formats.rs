@@ -1,6 +1,8 @@
 //! The format of a checkpoint's weights: by method, algorithm or bits, with the modules that have another one or stay at 16
 //! bits. What a model weighs follows from all of them together: each module counts with its parameters.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value as Json;
 use servescope_cost::deployment::WeightFormat;
 use servescope_cost::models::{Attention, Model};
@@ -88,7 +90,7 @@ pub(super) fn read(json: &Json, layers: &[Layer], model: &Model, is_beside: bool
             weighed.push((format, module.parameters));
         }
     }
-    let has_head = rules.named.iter().any(|(pattern, _)| pattern.is("lm_head"));
+    let has_head = rules.named.has("lm_head");
     Ok(Found { has_head, ..summed(&weighed, usual) })
 }
 
@@ -161,23 +163,64 @@ fn of_scheme(weights: &Json) -> Option<Format> {
 struct Rules {
     usual: Option<Format>,
     /// Modules that are named with a format.
-    named: Vec<(Pattern, Format)>,
+    named: Named,
     /// Modules that stay at 16 bits.
-    kept: Vec<Pattern>,
+    kept: Named,
+}
+
+/// Modules that are named with a format: by layer, as the names of one layer need not be looked at for the others.
+#[derive(Default)]
+struct Named {
+    of_any: Vec<(Pattern, Format)>,
+    of_layer: BTreeMap<usize, Vec<(Pattern, Format)>>,
+}
+
+impl Named {
+    /// Names that are looked at for every layer, and for one; real files have some tens, and a few thousand.
+    const MOST_OF_ANY: usize = 128;
+    const MOST_OF_LAYER: usize = 8192;
+
+    fn add(&mut self, name: &str, format: Format) {
+        let pattern = Pattern::of(name);
+        let (list, most) = match pattern.layer {
+            Some(layer) => (self.of_layer.entry(layer).or_default(), Self::MOST_OF_LAYER),
+            None => (&mut self.of_any, Self::MOST_OF_ANY),
+        };
+        if list.len() < most {
+            list.push((pattern, format));
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.of_any.is_empty() && self.of_layer.is_empty()
+    }
+
+    /// The format of the first name that a module has.
+    fn find(&self, layer: usize, module: &Module) -> Option<Format> {
+        let of_layer = self.of_layer.get(&layer).into_iter().flatten();
+        let mut all = of_layer.chain(&self.of_any);
+        all.find(|(pattern, _)| pattern.names(layer, module)).map(|(_, format)| *format)
+    }
+
+    /// Whether something has this name and no other.
+    fn has(&self, name: &str) -> bool {
+        self.of_any.iter().any(|(pattern, _)| pattern.is(name))
+    }
 }
 
 impl Rules {
     fn of(json: &Json, usual: Option<Format>) -> Self {
-        let mut named = Vec::new();
+        let mut named = Named::default();
         for group in json["config_groups"].as_object().into_iter().flat_map(|groups| groups.values()) {
             let Some(format) = of_scheme(&group["weights"]) else { continue };
             let targets = group["targets"].as_array().map(Vec::as_slice).unwrap_or_default();
-            let targets = targets.iter().filter_map(Json::as_str).filter(|target| *target != "Linear");
-            named.extend(targets.map(|target| (Pattern::of(target), format)));
+            for target in targets.iter().filter_map(Json::as_str).filter(|target| *target != "Linear") {
+                named.add(target, format);
+            }
         }
         for (module, how) in json["quantized_layers"].as_object().into_iter().flatten() {
             if let Some(format) = how["quant_algo"].as_str().and_then(Format::named) {
-                named.push((Pattern::of(module), format));
+                named.add(module, format);
             }
         }
         let lists = [
@@ -188,16 +231,16 @@ impl Rules {
             "exclude",
             "llm_int8_skip_modules",
         ];
-        let kept = lists.iter().filter_map(|key| json[*key].as_array()).flatten().filter_map(Json::as_str);
-        Self { usual, named, kept: kept.map(Pattern::of).collect() }
+        let mut kept = Named::default();
+        for name in lists.iter().filter_map(|key| json[*key].as_array()).flatten().filter_map(Json::as_str) {
+            kept.add(name, Format::WIDE);
+        }
+        Self { usual, named, kept }
     }
 
     fn format(&self, layer: usize, module: &Module) -> Format {
-        if self.kept.iter().any(|pattern| pattern.names(layer, module)) {
-            return Format::WIDE;
-        }
-        let own = self.named.iter().find(|(pattern, _)| pattern.names(layer, module));
-        own.map(|(_, format)| *format).or(self.usual).unwrap_or(Format::WIDE)
+        let own = self.kept.find(layer, module).or_else(|| self.named.find(layer, module));
+        own.or(self.usual).unwrap_or(Format::WIDE)
     }
 }
 
@@ -339,6 +382,11 @@ struct Pattern {
 
 impl Pattern {
     fn of(text: &str) -> Self {
+        /// Longer names are none that a module has.
+        const LONGEST: usize = 512;
+        if text.len() > LONGEST {
+            return Self { globs: Vec::new(), layer: None };
+        }
         let plain = match text.strip_prefix("re:") {
             Some(expression) => {
                 let open = expression.trim_start_matches('^');
@@ -394,16 +442,32 @@ impl Pattern {
     }
 }
 
-/// The texts that the alternatives in brackets stand for.
+/// The texts that the alternatives in brackets stand for, bracket by bracket.
 fn alternatives(text: &str) -> Vec<String> {
-    /// Of an expression with more, the first ones.
+    /// Of an expression with more brackets or texts, the first ones.
+    const MOST_BRACKETS: usize = 8;
     const MOST: usize = 256;
-    let Some(open) = text.find('(') else { return vec![text.to_owned()] };
-    let Some(close) = text[open..].find(')').map(|at| open + at) else { return vec![text.to_owned()] };
-    let inner = text[open + 1..close].trim_start_matches("?:");
-    let tail = text[close + 1..].trim_start_matches(['?', '+']);
-    let all = inner.split('|').flat_map(|one| alternatives(&format!("{}{one}{tail}", &text[..open])));
-    all.take(MOST).collect()
+    let mut all = vec![text.to_owned()];
+    for _ in 0..MOST_BRACKETS {
+        let cut = |text: &String| {
+            let open = text.find('(')?;
+            let close = open + text[open..].find(')')?;
+            Some((open, close))
+        };
+        if !all.iter().any(|text| cut(text).is_some()) {
+            break;
+        }
+        let each = |text: String| match cut(&text) {
+            None => vec![text],
+            Some((open, close)) => {
+                let inner = text[open + 1..close].trim_start_matches("?:");
+                let tail = text[close + 1..].trim_start_matches(['?', '+']);
+                inner.split('|').map(|one| format!("{}{one}{tail}", &text[..open])).collect()
+            }
+        };
+        all = all.into_iter().flat_map(each).take(MOST).collect();
+    }
+    all
 }
 
 /// Whether a name has this part, from a dot to a dot.

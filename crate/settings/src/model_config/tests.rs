@@ -24,6 +24,21 @@ const GEMMA3: &str = r#"{"model_type": "gemma3", "vision_config": {"hidden_size"
 
 const GPT2: &str = r#"{"model_type": "gpt2", "n_embd": 768, "n_head": 12, "n_layer": 12, "n_ctx": 1024, "vocab_size": 50257}"#;
 
+/// Linear attention three times out of four, experts, and an NVFP4 checkpoint that keeps some modules.
+const HYBRID: &str = r#"{"model_type": "qwen3_5_moe", "quantization_config": {"quant_algo": "NVFP4", "quant_method": "modelopt",
+    "exclude_modules": ["lm_head", "*linear_attn*", "model.language_model.layers.3.self_attn*", "re:.*shared_(expert|experts).*"]},
+    "text_config": {"hidden_size": 2048, "num_hidden_layers": 40, "num_attention_heads": 16, "num_key_value_heads": 2, "head_dim": 256,
+    "full_attention_interval": 4, "linear_num_value_heads": 32, "linear_value_head_dim": 128, "linear_num_key_heads": 16,
+    "linear_key_head_dim": 128, "linear_conv_kernel_dim": 4, "num_experts": 256, "num_experts_per_tok": 8,
+    "moe_intermediate_size": 512, "shared_expert_intermediate_size": 512, "vocab_size": 248322, "mamba_ssm_dtype": "float32"}}"#;
+
+/// Blocks one by one, and latent attention.
+const BLOCKS: &str = r#"{"model_type": "nemotron_h", "hidden_size": 2688, "hybrid_override_pattern": "MEM*-EMEM*", "num_hidden_layers": 10,
+    "num_attention_heads": 32, "num_key_value_heads": 2, "head_dim": 128, "mamba_num_heads": 64, "mamba_head_dim": 64, "n_groups": 8,
+    "ssm_state_size": 128, "conv_kernel": 4, "n_routed_experts": 128, "num_experts_per_tok": 6, "moe_intermediate_size": 1856,
+    "intermediate_size": 1856, "n_shared_experts": 1, "moe_shared_expert_intermediate_size": 3712, "vocab_size": 131072,
+    "kv_lora_rank": 512, "q_lora_rank": null, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128, "num_nextn_predict_layers": 1}"#;
+
 fn scenario(text: &str) -> (Scenario, Vec<&'static str>) {
     let mut scenario = Scenario::of_settings(&[
         ("scheduler.kind", "vllm_v1"),
@@ -63,6 +78,40 @@ fn mixtures_windows_and_older_names_are_read() {
     let model = own.deployment().model;
     assert_eq!((model.attention, model.mlp_hidden), (grouped(12, 12, 64), 3072));
     assert!(!model.gated_mlp && (model.parameters() / 124e6 - 1.0).abs() < 0.01, "{}", model.parameters());
+}
+
+#[test]
+fn layers_of_several_kinds_are_read_one_by_one() {
+    let model = scenario(HYBRID).0.deployment().model;
+    let state = model.recurrent.unwrap();
+    assert_eq!((model.full_layers(), state.layers, state.heads, state.state_bytes), (10, 30, 32, 4));
+    let experts = model.experts.unwrap();
+    assert_eq!(
+        (experts.count, experts.shared, experts.shared_hidden, experts.dense_layers),
+        (256, 1, 512, 0)
+    );
+    // Experts and nine of ten layers' attention are in 4.5 bits, the rest in 16.
+    let share = model.unquantized;
+    assert!((0.02..0.05).contains(&share), "{share}");
+    let blocks = scenario(BLOCKS).0.deployment().model;
+    let kinds = (blocks.full_layers(), blocks.recurrent_layers(), blocks.expert_layers());
+    assert_eq!((kinds, blocks.layers_without_mixer, blocks.layers_without_mlp), ((2, 4, 3), 4, 6));
+    assert!(matches!(blocks.attention, Attention::Latent { query_rank: 0, kv_rank: 512, .. }));
+}
+
+/// Names of modules: a part between dots, stars, and regular expressions with brackets; none of them takes long to read.
+#[test]
+fn a_checkpoint_may_name_its_modules_in_any_way() {
+    let share = |ignore: &str| {
+        let text = HYBRID.replace(r#""lm_head", "*linear_attn*""#, &format!("{ignore}, \"*linear_attn*\""));
+        scenario(&text).0.deployment().model.unquantized
+    };
+    let usual = share(r#""lm_head""#);
+    assert!(share(r#""self_attn""#) > usual);
+    assert_eq!(share(r#""re:.*self_attn\\.(q|k|v|o)_proj$""#), share(r#""self_attn""#));
+    assert_eq!(share(&format!("\"re:{}\"", "(".repeat(400))), usual);
+    assert_eq!(share(&format!("\"{}\"", "*".repeat(100_000))), usual);
+    assert!(share(&vec![r#""model.layers.0.mlp.experts""#; 9_000].join(", ")) >= usual);
 }
 
 #[test]
@@ -177,10 +226,10 @@ proptest! {
     /// Whatever stands in some of the fields: an error, or a model whose plan and times are finite.
     #[test]
     fn no_config_leads_to_a_time_that_is_none(
-        which in 0..4usize, changes in prop::collection::vec((any::<prop::sample::Index>(), broken()), 0..4),
+        which in 0..6usize, changes in prop::collection::vec((any::<prop::sample::Index>(), broken()), 0..4),
         cut in prop::option::of(0..700usize),
     ) {
-        let text = [LLAMA, QWEN3_MOE, GEMMA3, GPT2][which];
+        let text = [LLAMA, QWEN3_MOE, GEMMA3, GPT2, HYBRID, BLOCKS][which];
         let mut json: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).unwrap();
         for (place, value) in &changes {
             let keys: Vec<String> = json.keys().cloned().collect();

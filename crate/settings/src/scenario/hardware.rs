@@ -228,10 +228,25 @@ impl Scenario {
             let why = format!("the adapters do not fit beside {model} with {part_gb} GB");
             return described("adapters_do_not_fit", Id::AdapterMemory.row().id, &why, part_gb);
         }
-        if self.is_active(Id::KvCacheGib) && plan.missing_bytes <= plan.kv_bytes - plan.kv_token_bytes {
+        let is_asked = self.is_active(Id::KvCacheGib) && self.number(Id::KvCacheGib) > 0.0;
+        if is_asked && plan.missing_bytes <= plan.kv_bytes - plan.kv_token_bytes {
             let part_gb = gb(plan.kv_bytes);
             let why = format!("a KV cache of {part_gb} GB does not fit beside {model}");
             return described("kv_does_not_fit", Id::KvCacheGib.row().id, &why, part_gb);
+        }
+        if plan.blocks > 0 {
+            let longest = self.whole(Id::MaxRequestTokens);
+            let (path, fits, kv_gb) = (Id::MaxRequestTokens.row().id, plan.longest_tokens, gb(plan.kv_bytes));
+            let message = format!(
+                "{path}: a request of {longest} tokens does not fit into the {kv_gb} GB that {model} leaves for the KV cache \
+                 on each {gpu}; at most {fits} tokens do"
+            );
+            return Diagnostic::error("longest_does_not_fit", path, message)
+                .number("value", longest.into())
+                .number("max", fits.into())
+                .number("part_gb", kv_gb)
+                .text("model", &model)
+                .text("gpu", gpu);
         }
         self.does_not_fit(plan.missing_bytes)
     }

@@ -19,7 +19,7 @@ impl Scenario {
             let memory_gib = self.number(Id::GpuMemory);
             Gpu {
                 id: OWN,
-                name: OWN,
+                name: "own GPU",
                 bf16_tflops: fact(Id::GpuBf16),
                 fp8_tflops: Some(fact(Id::GpuFp8)).filter(|fact| fact.value > 0.0),
                 fp4_tflops: Some(fact(Id::GpuFp4)).filter(|fact| fact.value > 0.0),

@@ -24,7 +24,8 @@ impl Scenario {
         let attention = self.own_attention();
         let recurrent = self.own_recurrent(layers);
         let of_state = recurrent.map_or(0, |layers| layers.layers);
-        let layers_without_mixer = self.whole(Id::ModelMlpOnly).min(layers - of_state);
+        // Some layer has attention.
+        let layers_without_mixer = self.whole(Id::ModelMlpOnly).min(layers - of_state - 1);
         let attending = layers - of_state - layers_without_mixer;
         let window = self.own_window(&attention, attending);
         let full = attending - window.map_or(0, |window| window.layers);
@@ -41,7 +42,7 @@ impl Scenario {
             recurrent,
             layers_without_mixer,
             layers_without_mlp,
-            shared_kv_layers: self.whole(Id::ModelSharedKv).min(full),
+            shared_kv_layers: self.whole(Id::ModelSharedKv).min(full.saturating_sub(1)),
             mlp_hidden: if plain > 0 { self.whole(Id::ModelMlp) } else { 0 },
             gated_mlp: self.flag(Id::ModelGated),
             experts,
@@ -101,15 +102,15 @@ impl Scenario {
             },
             tokens,
             layers,
-            shared_kv_layers: self.whole(Id::ModelWindowSharedKv).min(layers),
+            shared_kv_layers: self.whole(Id::ModelWindowSharedKv).min(layers - 1),
             kv_heads: or(Id::ModelWindowKvHeads, kv_heads).min(heads),
             head_dim: or(Id::ModelWindowHeadDim, head_dim),
         })
     }
 
-    /// Layers with a state, of `most` layers.
+    /// Layers with a state, of `most` layers; the last one has attention.
     fn own_recurrent(&self, most: u32) -> Option<RecurrentLayers> {
-        let layers = self.whole(Id::ModelStateLayers).min(most);
+        let layers = self.whole(Id::ModelStateLayers).min(most - 1);
         (layers > 0).then(|| RecurrentLayers {
             kind: match self.chosen(ModelStateKind::ID) {
                 ModelStateKind::GatedDelta => RecurrentKind::GatedDelta,
@@ -168,10 +169,10 @@ impl Scenario {
             (Id::ModelExpertsPerToken, 1.0, self.number(Id::ModelExperts)),
             (Id::ModelDenseLayers, 0.0, layers - self.number(Id::ModelMixerOnly) - 1.0),
             (Id::ModelWindowLayers, 0.0, attending),
-            (Id::ModelWindowSharedKv, 0.0, self.number(Id::ModelWindowLayers)),
-            (Id::ModelSharedKv, 0.0, attending),
-            (Id::ModelStateLayers, 0.0, mixing),
-            (Id::ModelMlpOnly, 0.0, layers),
+            (Id::ModelWindowSharedKv, 0.0, self.number(Id::ModelWindowLayers) - 1.0),
+            (Id::ModelSharedKv, 0.0, attending - 1.0),
+            (Id::ModelStateLayers, 0.0, mixing - 1.0),
+            (Id::ModelMlpOnly, 0.0, layers - 1.0),
             (Id::ModelMixerOnly, 0.0, mixing),
         ] {
             let value = self.number(id);

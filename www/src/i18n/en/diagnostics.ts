@@ -130,6 +130,7 @@ export const diagnostics = area('diagnostics', {
   does_not_fit: '{model} does not fit: {missing_gb} GB are missing on each {gpu}.',
   adapters_do_not_fit: 'The adapters do not fit beside {model} with {part_gb} GB: {missing_gb} GB are missing on each {gpu}.',
   adapters_over_pool: 'The adapters take {reserved} tokens’ worth of memory, and the memory pool has {pool}.',
+  longest_does_not_fit: 'A request of {value} tokens does not fit into the {part_gb} GB that {model} leaves for the KV cache on each {gpu}; at most {max} tokens do.',
   kv_does_not_fit: 'A KV cache of {part_gb} GB does not fit beside {model}: {missing_gb} GB are missing on each {gpu}.',
   vidur_dense_only: 'Vidur’s formula covers neither mixture of experts nor latent attention, which {model} has.',
   no_profile: 'No operator profile of {model} on {gpu} with {degree} {degree|GPU|GPUs} a layer. Available: {known}.',

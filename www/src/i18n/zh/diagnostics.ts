@@ -126,6 +126,7 @@ export const diagnostics: Translation<typeof english> = {
   does_not_fit: '{model} 放不下：每块 {gpu} 还差 {missing_gb} GB。',
   adapters_do_not_fit: '除 {model} 外，还放不下占 {part_gb} GB 的适配器：每块 {gpu} 还差 {missing_gb} GB。',
   adapters_over_pool: '适配器要占相当于 {reserved} 个 token 的显存，而KV 池只有 {pool} 个。',
+  longest_does_not_fit: '{model} 在每块 {gpu} 上给 KV 缓存留下 {part_gb} GB，放不下 {value} 个 token 的请求，最多为 {max} 个。',
   kv_does_not_fit: '除 {model} 外，还放不下 {part_gb} GB 的 KV 缓存：每块 {gpu} 还差 {missing_gb} GB。',
   vidur_dense_only: 'Vidur 的公式不支持专家混合与潜在注意力，而 {model} 用到了。',
   no_profile: '没有 {model} 在 {gpu} 上、每层 {degree} 块 GPU 的算子 profile。现有：{known}。',
