@@ -99,7 +99,7 @@ fn checked<T>(
         return None;
     };
     let drafting = fields.amount(&["num_nextn_predict_layers", "num_mtp_modules"]).unwrap_or(0.0) as usize;
-    if found.len() < count || found.len() > count + drafting {
+    if found.len() < count || found.len() - count > drafting {
         fields.wrong_length(name, found.len(), count);
         return None;
     }
