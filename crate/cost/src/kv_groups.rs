@@ -162,9 +162,9 @@ impl KvGroupsPlan {
         while fails - fits > 1 {
             let middle = fits + (fails - fits) / 2;
             if self.blocks_of_request(middle, under_way, block_size) <= blocks {
-                fits = middle
+                fits = middle;
             } else {
-                fails = middle
+                fails = middle;
             }
         }
         fits
