@@ -43,6 +43,18 @@ describe('what is folded away', () => {
     expect(piece.times).toBe(2);
   });
 
+  it('is drawn in the end where nothing ever comes to rest', () => {
+    const work = new FoldedWork(() => false);
+    const piece = new Piece();
+    work.add(piece);
+    vi.runAllTimers();
+    for (let move = 0; move < 30; move += 1) {
+      work.add(piece);
+      vi.advanceTimersByTime(100);
+    }
+    expect(piece.times).toBe(2);
+  });
+
   it('stops for an answer on its way', () => {
     let busy = false;
     const work = new FoldedWork(() => busy);

@@ -10,7 +10,7 @@ export interface Folded {
 
 /** A slider that moves goes on moving: elements in closed sections follow once it rests. */
 const REST_MS = 400;
-/** A machine that is never idle goes on after this. */
+/** A machine that is never idle goes on after this, and a page that never rests. */
 const IDLE_MS = 2_000;
 /** Where a browser has no `requestIdleCallback`. */
 const PIECE_MS = 8;
@@ -36,6 +36,8 @@ export class FoldedWork {
   /** The first round, before a reader has moved anything, does not wait for a rest. */
   #isNew = true;
   #rest: ReturnType<typeof setTimeout> | undefined;
+  /** Since when a rest is waited for. */
+  #restless: number | null = null;
 
   /** `isBusy`: whether an answer is on its way; `wake` has to be called once the answer is there. */
   constructor(private readonly isBusy: () => boolean) {}
@@ -53,7 +55,9 @@ export class FoldedWork {
       return;
     }
     clearTimeout(this.#rest);
-    this.#rest = setTimeout(() => { this.#goOn(); }, REST_MS);
+    this.#restless ??= performance.now();
+    const left = this.#restless + IDLE_MS - performance.now();
+    this.#rest = setTimeout(() => { this.#goOn(); }, Math.max(0, Math.min(REST_MS, left)));
   }
 
   #goOn(): void {
@@ -66,6 +70,7 @@ export class FoldedWork {
   #work(rest: Rest): void {
     this.#isComing = false;
     if (this.isBusy()) return;
+    this.#restless = null;
     for (const element of this.#waiting) {
       this.#waiting.delete(element);
       element.catchUp();
