@@ -2,7 +2,7 @@
 // wait, the rate up to which the SLO holds, and the settings without which the run is the same. All is let go as soon as a control moves; what takes too long is given up.
 import type { App } from '../app/app.js';
 import { seedRangesOf } from './seed-ranges.js';
-import { part } from '../lib/part.js';
+import { part, unreached } from '../lib/part.js';
 import type { Task, TaskResult } from '../pool/pool-calls.js';
 import type { Given } from '../pool/worker-pool.js';
 import { ownProfile } from '../app/own-profile.js';
@@ -108,14 +108,15 @@ export class LoadState {
     }
   }
 
-  /** Null where the pool has no answer, or none in time. */
+  /** Null where the pool has no answer, or none in time, and where its script is out of reach. */
   async #answerOf<K extends Step>(kind: K, turn: number): Promise<TaskResult[K] | null> {
     const { app } = this;
-    const { inputsOf, sharedPool } = await part(() => import('../pool/shared-pool.js'));
-    const inputs = await inputsOf(app);
+    const pool = await part(() => import('../pool/shared-pool.js')).catch(unreached);
+    if (pool === null) return null;
+    const inputs = await pool.inputsOf(app);
     if (turn !== this.#turn) return null;
     const task = { kind, scenario: app.store.values.value } as Extract<Task, { kind: K }>;
-    const given = sharedPool().give(task, { priority: 'idle', inputs });
+    const given = pool.sharedPool().give(task, { priority: 'idle', inputs });
     this.#given = given;
     const tooLong = setTimeout(() => { given.cancel(); }, BUDGET_MS);
     try {

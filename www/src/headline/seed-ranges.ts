@@ -12,7 +12,7 @@ import { chartMap } from '../state/session.js';
 import type { Values } from '../simulation/values.js';
 import { partsOf, Topic } from '../lib/topic.js';
 import { METRICS } from './metrics.js';
-import { part } from '../lib/part.js';
+import { part, unreached } from '../lib/part.js';
 
 /** A drag goes on before this. */
 const IDLE_MS = 400;
@@ -150,13 +150,14 @@ export class SeedRanges {
 
   /** Seed by seed, so that what the time allows is in pairs. */
   async #simulate(settings: readonly Runs[], seeds: readonly number[], isWanted: () => boolean): Promise<void> {
-    const { inputsOf, sharedPool } = await part(() => import('../pool/shared-pool.js'));
-    const inputs = await inputsOf(this.app);
+    const pool = await part(() => import('../pool/shared-pool.js')).catch(unreached);
+    if (pool === null) return;
+    const inputs = await pool.inputsOf(this.app);
     for (const seed of seeds) {
       for (const { values, spans, bySeed } of settings) {
         if (bySeed.has(seed)) continue;
         if (!isWanted()) return;
-        this.#given = sharedPool().give({ kind: 'seed', scenario: values, seed, spans }, { priority: 'idle', inputs });
+        this.#given = pool.sharedPool().give({ kind: 'seed', scenario: values, seed, spans }, { priority: 'idle', inputs });
         bySeed.set(seed, await this.#given.done);
       }
     }

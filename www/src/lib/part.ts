@@ -46,6 +46,12 @@ export function part<Part>(fetch: () => Promise<Part>, from: From = NETWORK): Pr
   });
 }
 
+/** For what nobody has asked for: a reader without a network misses it, and nothing is wrong. */
+export function unreached(thrown: unknown): null {
+  console.warn(thrown);
+  return null;
+}
+
 async function fetchedTwice<Part>(fetch: () => Promise<Part>, from: From): Promise<Part> {
   try {
     return await fetch();
