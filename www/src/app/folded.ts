@@ -12,21 +12,26 @@ export interface Folded {
 const REST_MS = 400;
 /** A machine that is never idle goes on after this, and a page that never rests. */
 const IDLE_MS = 2_000;
-/** Where a browser has no `requestIdleCallback`. */
+/** Work at a time where no idle time is known of, and the pause before it where a browser has no `requestIdleCallback`. */
 const PIECE_MS = 8;
 const PAUSE_MS = 50;
 
 type Rest = Pick<IdleDeadline, 'timeRemaining'>;
 
+/** In idle time, and after a while in any case. */
 function whenIdle(work: (rest: Rest) => void): void {
-  if (typeof requestIdleCallback === 'function') {
-    requestIdleCallback(work, { timeout: IDLE_MS });
-    return;
-  }
+  let isOver = false;
+  const once = (rest: Rest): void => {
+    if (isOver) return;
+    isOver = true;
+    work(rest);
+  };
+  const hasIdleTime = typeof requestIdleCallback === 'function';
+  if (hasIdleTime) requestIdleCallback(once);
   setTimeout(() => {
     const until = performance.now() + PIECE_MS;
-    work({ timeRemaining: () => until - performance.now() });
-  }, PAUSE_MS);
+    once({ timeRemaining: () => until - performance.now() });
+  }, hasIdleTime ? IDLE_MS : PAUSE_MS);
 }
 
 export class FoldedWork {
