@@ -46,7 +46,7 @@ export function part<Part>(fetch: () => Promise<Part>, from: From = NETWORK): Pr
   });
 }
 
-/** For what nobody has asked for: a reader without a network misses it, and nothing is wrong. */
+/** For a part that only idle work needs: where it cannot be fetched, the page does without it, and that is no error. */
 export function unreached(thrown: unknown): null {
   console.warn(thrown);
   return null;

@@ -125,8 +125,9 @@ struct Pool {
     tokens: u32,
     /// The longest request that it holds.
     longest_tokens: u32,
-    /// What it has to hold at least, and the part of this by which the plan itself may be off.
+    /// What it has to hold at least.
     least_bytes: f64,
+    /// Whether less is enough by as much as the plan itself may be off.
     uncertain: bool,
 }
 
