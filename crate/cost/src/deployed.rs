@@ -5,7 +5,7 @@ use crate::batch::{
     mean_of_stages,
 };
 use crate::batch_stages::{BatchStages, StageConstants};
-use crate::roofline::Roofline;
+use crate::roofline::{LORA_WAIT, Roofline};
 
 /// Times from a profile or from measured kernels; operations, bytes and peaks of the deployment, and the LoRA operators, which
 /// neither has.
@@ -17,10 +17,25 @@ pub struct Deployed<T> {
     pub roofline: Roofline,
 }
 
-impl<T> Deployed<T> {
-    /// LoRA operators of a stage before the last and of the last one, microseconds.
+impl<T: BatchCost> Deployed<T> {
+    /// LoRA operators of a stage before the last and of the last one, and waiting for their launches, microseconds.
     fn adapters_us(&self, batch: &Batch<'_>) -> [f64; 2] {
-        if batch.any_adapter { self.roofline.lora_us(batch) } else { [0.0; 2] }
+        if !batch.any_adapter {
+            return [0.0; 2];
+        }
+        let kernels_us = self.roofline.lora_us(batch);
+        let waits_us = self.wait_us(batch, kernels_us);
+        [0, 1].map(|stage| kernels_us[stage] + waits_us[stage])
+    }
+
+    fn wait_us(&self, batch: &Batch<'_>, adapters_us: [f64; 2]) -> [f64; 2] {
+        // Decoding is in CUDA graphs, and its times need not be asked for.
+        if batch.chunks.is_empty() {
+            return [0.0; 2];
+        }
+        let parts = self.times.stage_parts(batch);
+        let busy_us = [0, 1].map(|stage| parts[stage].iter().sum::<f64>() + adapters_us[stage]);
+        self.roofline.lora_wait_us(batch, busy_us)
     }
 }
 
@@ -55,15 +70,25 @@ impl<T: BatchCost> BatchCost for Deployed<T> {
     }
 
     fn usage(&self, batch: &Batch<'_>) -> (StageParts, Option<Work>) {
-        let (adapters_us, work) = self.roofline.lora_us_and_work(batch);
-        let parts = with_adapters(self.times.stage_parts(batch), adapters_us);
-        (mean_of_stages(parts, self.stages()), Some(work))
+        let parts = with_adapters(self.times.stage_parts(batch), self.adapters_us(batch));
+        (mean_of_stages(parts, self.stages()), self.work(batch))
     }
 
     fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
         let mut operators = self.times.operators(batch, is_last);
         if batch.any_adapter && !operators.is_empty() {
             operators.extend(self.roofline.lora_operators(batch, is_last));
+            let us = self.wait_us(batch, self.roofline.lora_us(batch))[usize::from(is_last)];
+            let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
+            let waited = (us > 0.0).then_some(OperatorTime {
+                name: LORA_WAIT,
+                class: OperatorClass::Adapters,
+                calls: 1.0,
+                us,
+                tokens,
+                kv_tokens: 0.0,
+            });
+            operators.extend(waited);
         }
         operators
     }

@@ -12,6 +12,7 @@ mod iteration;
 mod lora;
 
 pub use corrections::{Corrections, Efficiency, product_work};
+pub(crate) use iteration::LORA_WAIT;
 pub use lora::LoraKernels;
 
 use crate::batch::{
@@ -371,12 +372,36 @@ mod tests {
     fn kernels_that_pad_take_every_adapter_for_the_largest() {
         let cost = datasheet("h100_sxm", "llama-3.1-8b");
         let [small, large] = [8, 64].map(|rank| with_adapters(32, 16, rank));
-        let slots = |slots| cost.with_lora(LoraKernels::Slots { rank: 64, slots, are_older: false });
+        let slots = |slots| {
+            cost.with_lora(LoraKernels::Slots { rank: 64, slots, are_older: false, captured_tokens: 512 })
+        };
         let padded = slots(16);
         assert!(cost.lora_us(&small)[1] < 0.2 * cost.lora_us(&large)[1]);
         assert_eq!(padded.lora_us(&small), padded.lora_us(&large));
         // A slot that no request uses costs time, too.
         assert!(slots(64).lora_us(&small)[1] > padded.lora_us(&small)[1]);
+    }
+
+    /// Outside CUDA graphs the host launches LoRA kernels one by one: 8 a layer, before vLLM 0.8 a shrink and an expand for each of
+    /// seven slices, and those of the model.
+    #[test]
+    fn prompts_with_adapters_wait_for_launches_where_no_graph_covers_them() {
+        let cost = datasheet("h100_sxm", "llama-3.1-8b");
+        let us = |are_older, captured_tokens, tokens: u32, with_adapter: bool| {
+            let slots = LoraKernels::Slots { rank: 16, slots: 4, are_older, captured_tokens };
+            let chunks = [Chunk { kv_tokens: 0, tokens }];
+            let lora = if with_adapter { LoraBatch::of_one(16, tokens) } else { LoraBatch::default() };
+            let batch = Batch { chunks: &chunks, any_adapter: with_adapter, lora, ..Batch::default() };
+            crate::batch::assert_operators_add_up(&cost.with_lora(slots), &batch);
+            cost.with_lora(slots).stage_time(&batch, true).first_us
+        };
+        // All launches of a prompt whose kernels take less.
+        assert!((us(true, 512, 64, true) - 32.0 * (14.0 * 110.0 + 781.25)).abs() < 1e-6);
+        assert!((us(false, 32, 128, true) - 32.0 * (8.0 * 110.0 + 312.5)).abs() < 1e-6);
+        // In a graph only what the GPU takes; without an adapter none.
+        assert!(us(false, 128, 128, true) < 12_000.0 && us(false, 32, 128, false) < 12_000.0);
+        // Behind a long prompt launches do not show.
+        assert!(us(false, 512, 8192, true) - us(false, 8192, 8192, true) == 0.0);
     }
 
     /// An adapter of rank 8 of Llama-3.1-8B has 8 x 32 x 26,624 parameters: one is read once for 32 requests, 32 are read

@@ -198,11 +198,12 @@ impl Recognised {
         self.keys.join(", ")
     }
 
-    /// The error that a file which was to be of another kind is of this one. `wanted` says what it was to be.
-    pub fn instead_of(&self, wanted: &str, name: &str) -> Diagnostic {
+    /// The error that a file which was to be of another kind is of this one. `wanted` says what it was to be, `text` is its
+    /// beginning.
+    pub fn instead_of(&self, wanted: &str, name: &str, text: &str) -> Diagnostic {
         let (what, keys) = (self.kind.text(), self.keys_text());
         let file = if name.is_empty() { "FILE" } else { name };
-        let command = self.kind.command(file, "");
+        let command = self.kind.command(file, text);
         let message = format!("this is no {wanted}: it is {what}, by {keys}; open it with: {command}");
         Diagnostic::error("other_kind", "", message)
             .text("kind", self.kind.code())
@@ -298,7 +299,8 @@ pub fn trace_error(name: &str, bytes: &[u8], error: &FormatError) -> Diagnostic 
     match found {
         None => Diagnostic::of_file(name, error),
         Some(found) => {
-            let reported = found.instead_of("trace", name);
+            let reported =
+                found.instead_of("trace", name, &String::from_utf8_lossy(&unpacked_head(bytes, HEAD_BYTES)));
             Diagnostic { message: format!("{name}: {}", reported.message), path: name.to_owned(), ..reported }
         }
     }

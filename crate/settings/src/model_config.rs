@@ -76,7 +76,7 @@ impl ModelConfig {
         }
         let json = json_text::parse(text).map_err(|error| vec![error.in_file(name)])?;
         if let Some(other) = file_kind::of_value(&json).filter(|found| found.kind != FileKind::ModelConfig) {
-            let refusal = other.instead_of("config.json of a model", name);
+            let refusal = other.instead_of("config.json of a model", name, text);
             return Err(vec![Diagnostic { message: format!("{name}: {}", refusal.message), ..refusal }]);
         }
         let repeated = repeated_keys(text);

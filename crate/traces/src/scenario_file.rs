@@ -57,7 +57,9 @@ impl ScenarioFile {
             Ok(json) => json,
             Err(error) => {
                 let other = recognise(bytes).ok().filter(|found| found.kind != FileKind::Scenario);
-                let reported = other.map(|found| found.instead_of("Servescope scenario", name));
+                let reported = other.map(|found| {
+                    found.instead_of("Servescope scenario", name, &String::from_utf8_lossy(bytes))
+                });
                 return Err(reported
                     .map_or_else(|| vec![error.in_file(name)], |reported| of_file(name, vec![reported])));
             }

@@ -13,6 +13,7 @@ use crate::batch::{
 use crate::batch_stages::{BatchStages, StageConstants};
 use crate::deployment::Deployment;
 use crate::gpus::Gpu;
+use crate::launches;
 use crate::nodes;
 use crate::roofline::Corrections;
 
@@ -36,13 +37,6 @@ pub fn captured_by_default(gpu: &Gpu, max_num_seqs: u32, max_num_batched_tokens:
     let most = if gpu.has_compute_capability_10() { CAPTURED_TOKENS_10 } else { CAPTURED_TOKENS };
     max_num_seqs.saturating_mul(2).min(most).min(max_num_batched_tokens).max(1)
 }
-
-/// What waiting for launches may add to an iteration right above the captured size, as a share of the time of its kernels, and by
-/// how much that share grows for each further captured size of tokens. Measured are an idle prompt of 512 and of 513 tokens (12.0
-/// and 13.1 ms: Llama-3.1-8B on an H100) and prompts of 819 tokens and more, where launches count in full; what lies between is
-/// not, and has no step that no measurement shows.
-const WAIT_ONSET: f64 = 0.1;
-const WAIT_RISE: f64 = 3.0;
 
 /// What surrounds kernels: calibrated on measured deployments, not timed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -157,15 +151,10 @@ impl KernelCost {
     /// How long the GPU waits in an iteration with prompts whose kernels take this many microseconds, where the host launches
     /// those of this share of the layers one by one.
     fn launch_wait_us(&self, kernels_us: f64, tokens: f64, share: f64) -> f64 {
-        let captured = f64::from(self.captured_tokens);
-        if tokens <= captured {
-            return 0.0;
-        }
-        let most = kernels_us * (WAIT_ONSET + WAIT_RISE * (tokens - captured) / captured);
         let (o, model) = (&self.overheads, &self.layout.model);
         let (all, with_experts) = (f64::from(model.layers), f64::from(model.expert_layers()));
         let launches_us = (all - with_experts) * o.eager_layer_us + with_experts * o.eager_expert_layer_us;
-        (share * launches_us - kernels_us).clamp(0.0, most)
+        launches::wait_us(kernels_us, share * launches_us, tokens, self.captured_tokens)
     }
 
     /// The same in the pipeline stages of a deployment: each has its share of the layers, the last one embedding and head, and

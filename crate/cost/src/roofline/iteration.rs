@@ -1,10 +1,11 @@
 //! One iteration of one stage, operator by operator.
 
 use super::corrections::{Efficiency, product_work};
-use super::lora::slots_us;
+use super::lora::{launch_layer_us, slots_us};
 use super::{LoraKernels, Roofline};
 use crate::batch::{Batch, LoraBatch, OperatorClass, OperatorSum, OperatorTime, StageParts, Work};
 use crate::deployment::Deployment;
+use crate::launches;
 use crate::models::{Attention, Model};
 use crate::nodes;
 
@@ -20,6 +21,9 @@ enum Timed {
     Adapters,
     None,
 }
+
+/// The operator that stands for waiting until the kernels of an iteration with adapters are launched.
+pub(crate) const LORA_WAIT: &str = "lora_launches";
 
 /// How often an operator runs on a stage before the last, and on the last one.
 type Calls = [f64; 2];
@@ -300,6 +304,13 @@ impl Roofline {
         }
         self.embedding_and_head(&mut costs, batch, tokens);
         costs.tokens = tokens;
+        if costs.timed == Timed::All {
+            let busy_us = costs.parts().map(|parts| parts.iter().sum());
+            let waits_us = self.lora_wait_us(batch, busy_us);
+            for (sum, us) in costs.sums.iter_mut().zip(waits_us) {
+                sum.add(OperatorClass::Adapters, [1.0, tokens, us], LORA_WAIT);
+            }
+        }
         for (sum, layers) in costs.sums.iter_mut().zip(layers) {
             let on_gpu: f64 = sum.parts.iter().sum();
             let launches = layers * self.host.launch_per_layer_us;
@@ -518,7 +529,7 @@ impl Roofline {
         let fixed_us = c.lora.fixed_us + c.lora_group_us * f64::from(lora.adapters);
         let before = std::mem::replace(&mut costs.tokens, tokens);
         let grouped = Efficiency { fixed_us, ..c.lora };
-        if let LoraKernels::Slots { rank, slots, are_older } = self.lora {
+        if let LoraKernels::Slots { rank, slots, are_older, .. } = self.lora {
             let load = (tokens, f64::from(lora.adapters));
             let us = slots_us(&self.deployment, load, (rank.into(), slots.into()), are_older);
             let attending = layers.map(|layers| {
@@ -547,6 +558,20 @@ impl Roofline {
         costs.tokens = before;
     }
 
+    /// How long the GPUs of both kinds of stage wait for launches in an iteration with prompts and adapters, beside the time in
+    /// which they are busy.
+    pub(crate) fn lora_wait_us(&self, batch: &Batch<'_>, busy_us: [f64; 2]) -> [f64; 2] {
+        let LoraKernels::Slots { are_older, captured_tokens, .. } = self.lora else { return [0.0; 2] };
+        if !batch.any_adapter || batch.chunks.is_empty() {
+            return [0.0; 2];
+        }
+        let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
+        let layer_us = launch_layer_us(&self.deployment, are_older);
+        let captured = if are_older { 0 } else { captured_tokens };
+        let layers = self.layers();
+        [0, 1].map(|stage| launches::wait_us(busy_us[stage], layers[stage] * layer_us, tokens, captured))
+    }
+
     /// Microseconds of the LoRA operators of a stage before the last, and of the last one.
     pub(crate) fn lora_us(&self, batch: &Batch<'_>) -> [f64; 2] {
         let mut costs = CostAccumulator::new(Timed::Adapters);
@@ -560,12 +585,6 @@ impl Roofline {
         let batch = Batch { any_adapter: true, lora: *lora, ..Batch::default() };
         self.adapters(&mut costs, &batch, self.layers());
         (costs.parts(), costs.works)
-    }
-
-    /// Microseconds of the LoRA operators of both kinds of stage, and what all stages do in the whole iteration.
-    pub(crate) fn lora_us_and_work(&self, batch: &Batch<'_>) -> ([f64; 2], Work) {
-        let costs = self.accumulate(CostAccumulator::new(Timed::Adapters), batch);
-        (costs.parts().map(|parts| parts[OperatorClass::Adapters as usize]), self.work_of_stages(costs.works))
     }
 
     /// Those of one stage by operator.

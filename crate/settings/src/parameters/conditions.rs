@@ -37,6 +37,9 @@ pub(super) const COUNTS_GRAPHS: Condition = all(&[
     when_in(Id::VllmVersion, &["0.33", "0.20"]),
     when_in(Id::KvCacheGib, &["0"]),
 ]);
+/// LoRA kernels of vLLM that are launched one by one above the captured size.
+pub(super) const LAUNCHES_ADAPTERS: Condition =
+    all(&[HAS_ADAPTERS, SLOTS, ON_HARDWARE, when_in(Id::LoraKernels, &["newer"])]);
 /// A GPU of one's own.
 pub(super) const OWN_GPU: Condition =
     all(&[when_in(Id::FleetGpu, &["own"]), when_in(Id::CostKind, &["roofline"])]);

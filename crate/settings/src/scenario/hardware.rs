@@ -103,9 +103,13 @@ impl Scenario {
             AdapterMemory::Slots => {
                 let (rank, slots) = (self.slot_rank(ranks), self.whole(Id::MaxLoras));
                 roofline.with_lora(match self.chosen(choices::LoraKernels::ID) {
-                    choices::LoraKernels::Newer => LoraKernels::Slots { rank, slots, are_older: false },
-                    choices::LoraKernels::Older => LoraKernels::Slots { rank, slots, are_older: true },
                     choices::LoraKernels::Grouped => LoraKernels::Grouped { rank: Some(rank) },
+                    kernels => LoraKernels::Slots {
+                        rank,
+                        slots,
+                        are_older: kernels == choices::LoraKernels::Older,
+                        captured_tokens: self.whole(Id::CapturedTokens),
+                    },
                 })
             }
             AdapterMemory::Unified | AdapterMemory::Resident => roofline,

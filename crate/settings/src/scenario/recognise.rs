@@ -20,7 +20,7 @@ pub(super) fn objection(json: &Json) -> Option<Diagnostic> {
         return None;
     }
     if let Some(known) = file_kind::of_value(json) {
-        return Some(known.instead_of("Servescope scenario", ""));
+        return Some(known.instead_of("Servescope scenario", "", &json.to_string()));
     }
     let first = shown(foreign[0]);
     let message = format!(

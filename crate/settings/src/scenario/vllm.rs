@@ -125,7 +125,12 @@ impl Scenario {
 
     /// The largest CUDA graph where none is given: vLLM's rule, whichever scheduler runs.
     pub(super) fn usual_captured_tokens(&self) -> Value {
-        let [requests, tokens] = [Id::MaxRunning, Id::BatchMaxTokens].map(|id| self.whole(id));
+        let has_budget = !matches!(
+            self.chosen(choices::SCHEDULER),
+            SchedulerKind::Static | SchedulerKind::Orca | SchedulerKind::Sarathi
+        );
+        let tokens = if has_budget { self.whole(Id::BatchMaxTokens) } else { u32::MAX };
+        let requests = self.whole(Id::MaxRunning);
         Value::Number(captured_by_default(&self.gpu(), requests, tokens).into())
     }
 

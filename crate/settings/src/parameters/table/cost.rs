@@ -6,7 +6,7 @@ use servescope_cost::kernels::CAPTURED_TOKENS;
 use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices;
 use crate::parameters::conditions::{
-    COUNTS_GRAPHS, HAS_ADAPTERS, LINEAR, LOADED, ON_HARDWARE, ROOFLINE, any, when_in,
+    COUNTS_GRAPHS, HAS_ADAPTERS, LAUNCHES_ADAPTERS, LINEAR, LOADED, ON_HARDWARE, ROOFLINE, any, when_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -39,7 +39,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(ROOFLINE)
         .doc("Launch, each layer", "An iteration takes at least this for each layer, while the host launches its kernels; 0 where CUDA graphs are replayed, about 0.5 without them in 2023.")),
     (Id::CapturedTokens, row("cost.max_cudagraph_capture_size", "cgs", "cost", whole(1.0, 1_000_000.0, CAPTURED_TOKENS as f64)).unit("tokens").log(1.0, 8192.0, 1.0)
-        .when(&[any(&[when_in(Id::CostKind, &["kernels"]), COUNTS_GRAPHS])])
+        .when(&[any(&[when_in(Id::CostKind, &["kernels"]), COUNTS_GRAPHS, LAUNCHES_ADAPTERS])])
         .doc("Largest CUDA graph", "Largest iteration that a CUDA graph is captured of (vLLM's --max-cudagraph-capture-size). Its default is vLLM's: twice the bound on running requests, at most 512 (1024 on B200, B300, GB200 and GB300) and at most the token budget. In a longer iteration with prompts the host launches the kernels one by one, ahead of the GPU: it takes at least the time of these launches, and no longer where the GPU is busy anyway.")),
     (Id::PrefillBase, row("cost.linear.prefill_base_ms", "pb", "cost", number(0.0, 100_000.0, 5.0)).unit("ms").linear(0.0, 100.0, 0.1)
         .when(&[LINEAR])
