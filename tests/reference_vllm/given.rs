@@ -7,8 +7,8 @@ use serde_json::Value;
 use servescope_cost::{AdapterCost, Batch, BatchCost, LinearCost, StageTime};
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::{
-    AdapterConfig, AdapterMemory, Equals, Fleet, KvGroup, KvGroups, LongPrefill, PoolConfig, SchedulerKind,
-    VllmRules,
+    AdapterConfig, AdapterMemory, Equals, Fleet, KvGroup, KvGroups, KvGroupsOfKind, LongPrefill, PoolConfig,
+    SchedulerKind, VllmRules,
 };
 use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
@@ -187,16 +187,16 @@ fn config(given: &Value) -> PoolConfig {
 /// A group of layers for each window; 0: full attention.
 fn kv_groups(windows: &Value) -> KvGroups {
     let Some(windows) = windows.as_array() else { return KvGroups::FULL };
-    let mut kinds: Vec<(KvGroup, u32)> = Vec::new();
+    let mut kinds: Vec<KvGroupsOfKind> = Vec::new();
     for window in windows {
-        let group = match window.as_u64() {
+        let kind = match window.as_u64() {
             Some(0) => KvGroup::Full,
             Some(tokens) => KvGroup::SlidingWindow(tokens as u32),
             None => panic!("a window of {window}"),
         };
         match kinds.last_mut() {
-            Some((kind, count)) if *kind == group => *count += 1,
-            _ => kinds.push((group, 1)),
+            Some(of) if of.kind == kind => of.count += 1,
+            _ => kinds.push(KvGroupsOfKind { kind, count: 1, ratio: 1 }),
         }
     }
     KvGroups::new(&kinds).expect("few kinds of groups")

@@ -265,9 +265,12 @@ pub struct PoolConfig {
 impl PoolConfig {
     /// KV memory of a replica, tokens within every window.
     pub(crate) fn kv_tokens(&self) -> u32 {
-        let tokens =
-            u64::from(self.blocks) * u64::from(self.block_size) / u64::from(self.kv_groups.count().max(1));
-        tokens.min(u32::MAX.into()) as u32
+        self.tokens_in(self.blocks.into()).min(u32::MAX.into()) as u32
+    }
+
+    /// Tokens within every window that so many blocks hold.
+    pub(crate) fn tokens_in(&self, blocks: u64) -> u64 {
+        self.kv_groups.tokens(blocks, self.block_size)
     }
 
     /// Blocks of one group that `tokens` take.

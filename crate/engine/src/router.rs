@@ -118,7 +118,7 @@ impl RoutingView<'_> {
     fn kv_tokens(&self, place: ReplicaIndex) -> u64 {
         let (replica, config) = (&self.replicas[place], self.config(place));
         let blocks = u64::from(replica.used_at(self.now_us)) + replica.waiting_prompt_blocks;
-        blocks * u64::from(config.block_size) / u64::from(config.kv_groups.count().max(1))
+        config.tokens_in(blocks)
     }
 
     fn by_load(&self, candidates: &[ReplicaIndex]) -> impl Iterator<Item = Candidate> {

@@ -23,8 +23,7 @@ impl KvUsageProbe for ReplicaView<'_> {
         let tokens = |replica: &Replica| {
             let config = &self.pool(replica).config;
             let blocks = u64::from(replica.used_at(at_us));
-            let tokens = blocks * u64::from(config.block_size) / u64::from(config.kv_groups.count().max(1));
-            tokens + u64::from(replica.adapters_in_memory().1)
+            config.tokens_in(blocks) + u64::from(replica.adapters_in_memory().1)
         };
         self.replicas.iter().map(tokens).sum::<u64>() as f64
     }

@@ -11,7 +11,7 @@ mod naive_pool;
 
 use servescope_workload::{RequestId, Trace};
 
-use crate::config::kv_groups::KvGroup;
+use crate::config::kv_groups::{BlockGroup, KvGroup};
 use crate::config::{PoolConfig, Preemption};
 use crate::record::request_timings::PrefixLookups;
 use blocks::BlockCache;
@@ -34,7 +34,7 @@ pub(crate) struct KvCache {
     host_total: u32,
     host_used: u32,
     block_size: u32,
-    groups: Vec<KvGroup>,
+    groups: Vec<BlockGroup>,
     /// Of each group, the most blocks that a request holds at once.
     most_blocks: Vec<u32>,
     /// The prefix cache, which vLLM v1 has.
@@ -48,7 +48,7 @@ impl KvCache {
             Preemption::Swap { host_blocks, .. } => host_blocks,
             _ => 0,
         };
-        let groups: Vec<KvGroup> = config.kv_groups.iter().collect();
+        let groups: Vec<BlockGroup> = config.kv_groups.groups(config.block_size).collect();
         let under_way = config.max_batch_tokens.saturating_mul(batches_under_way);
         let (size, longest) = (config.block_size, config.max_request_tokens);
         let keeps_blocks = config.prefix_cache && caches_prefixes;
@@ -60,7 +60,7 @@ impl KvCache {
             host_total,
             host_used: 0,
             block_size: size,
-            most_blocks: groups.iter().map(|group| group.most_blocks(under_way, longest, size)).collect(),
+            most_blocks: groups.iter().map(|group| group.most_blocks(under_way, longest)).collect(),
             groups,
             blocks,
         }
@@ -140,25 +140,36 @@ impl KvCache {
 
     /// Whether all layers keep every token, in one group.
     pub(crate) fn keeps_all_tokens(&self) -> bool {
-        self.groups == [KvGroup::Full]
+        matches!(self.groups[..], [BlockGroup { kind: KvGroup::Full, .. }])
     }
 
-    /// How many of the first `most` blocks of a request are cached in each group that needs them, and how many of those that it would
-    /// use no request holds.
+    /// Whether blocks of all groups hold as many tokens, so that a request fills them at once.
+    pub(crate) fn fills_alike(&self) -> bool {
+        self.groups.iter().all(|group| group.block_tokens == self.block_size)
+    }
+
+    /// How many of a group's blocks hold the tokens of `blocks` of the block size.
+    fn blocks_in(&self, group: &BlockGroup, blocks: u32) -> u32 {
+        blocks / (group.block_tokens / self.block_size).max(1)
+    }
+
+    /// How many of the first `most` blocks of the block size of a request are cached in each group that needs them, and how many of
+    /// those that it would use no request holds.
     pub(crate) fn get_computed_blocks(&self, trace: &Trace, id: RequestId, most: u32) -> (u32, u32) {
         self.blocks.as_ref().map_or((0, 0), |cache| cache.known(trace, id, most))
     }
 
     /// Blocks that a waiting request takes whose first `cached` blocks are cached, to have `tokens`.
     pub(crate) fn blocks_to_admit(&self, cached: u32, tokens: u32) -> u32 {
-        let of_group = |group: &KvGroup| group.table_blocks(tokens, self.block_size).saturating_sub(cached);
+        let of_group =
+            |group: &BlockGroup| group.table_blocks(tokens).saturating_sub(self.blocks_in(group, cached));
         self.groups.iter().map(of_group).sum()
     }
 
     /// The same for all its tokens, of which a window keeps the last ones only (`full_sequence_must_fit`).
     pub(crate) fn blocks_for_whole(&self, cached: u32, tokens: u32) -> u32 {
-        let of_group = |(group, &most): (&KvGroup, &u32)| {
-            group.table_blocks(tokens, self.block_size).min(most).saturating_sub(cached)
+        let of_group = |(group, &most): (&BlockGroup, &u32)| {
+            group.table_blocks(tokens).min(most).saturating_sub(self.blocks_in(group, cached))
         };
         self.groups.iter().zip(&self.most_blocks).map(of_group).sum()
     }
@@ -187,8 +198,8 @@ impl KvCache {
 
     /// Blocks that a request lacks to have `tokens`.
     pub(crate) fn blocks_to_take(&self, tokens: u32, held: &Held) -> u32 {
-        let lacks = |(group, held): (&KvGroup, &held::GroupBlocks)| {
-            group.table_blocks(tokens, self.block_size).saturating_sub(held.table_len())
+        let lacks = |(group, held): (&BlockGroup, &held::GroupBlocks)| {
+            group.table_blocks(tokens).saturating_sub(held.table_len())
         };
         self.groups.iter().zip(held.groups()).map(lacks).sum()
     }
@@ -203,22 +214,23 @@ impl KvCache {
     pub(crate) fn write_down(&self, tokens: u32, held: &mut Held) -> u32 {
         let mut count = 0;
         for (group, held) in self.groups.iter().zip(held.groups_mut()) {
-            let lacks = group.table_blocks(tokens, self.block_size).saturating_sub(held.table_len());
+            let lacks = group.table_blocks(tokens).saturating_sub(held.table_len());
             held.plain += lacks;
             count += lacks;
         }
         count
     }
 
-    /// How many blocks a request takes whose next token begins a new one: one of each group whose blocks hold tokens.
+    /// How many blocks a request takes whose next token begins a new one: one of each group whose blocks hold tokens. Blocks of all
+    /// groups hold as many ([`Self::fills_alike`]).
     pub(crate) fn blocks_at_border(&self) -> u32 {
-        self.groups.iter().filter(|group| **group != KvGroup::State).count() as u32
+        self.groups.iter().filter(|group| group.kind != KvGroup::State).count() as u32
     }
 
     /// After how many processed tokens a request gives a further block back while it runs; `None`: it never does.
     pub(crate) fn next_skip(&self, held: &Held) -> Option<u32> {
         let groups = self.groups.iter().zip(held.groups());
-        groups.filter_map(|(group, held)| group.next_skip(held.skipped, self.block_size)).min()
+        groups.filter_map(|(group, held)| group.next_skip(held.skipped)).min()
     }
 
     /// How many blocks come free once this many tokens of each of these requests are processed.
@@ -227,8 +239,7 @@ impl KvCache {
         let (mut count, mut shared) = (0, Vec::new());
         for (processed, held) in requests {
             for (group, held) in self.groups.iter().zip(held.groups()) {
-                let skips =
-                    group.skipped_blocks(processed, self.block_size).saturating_sub(held.skipped) as usize;
+                let skips = group.skipped_blocks(processed).saturating_sub(held.skipped) as usize;
                 let cached = &held.cached[..skips.min(held.cached.len())];
                 shared.extend_from_slice(cached);
                 count += (skips - cached.len()) as u32;
@@ -249,7 +260,7 @@ impl KvCache {
             return;
         }
         for (place, (group, held)) in self.groups.iter().zip(held.groups_mut()).enumerate() {
-            let until = group.skipped_blocks(processed, self.block_size).min(held.table_len());
+            let until = group.skipped_blocks(processed).min(held.table_len());
             if until <= held.skipped {
                 continue;
             }
@@ -293,7 +304,7 @@ impl KvCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::kv_groups::KvGroups;
+    use crate::config::kv_groups::{KvGroups, KvGroupsOfKind};
     use crate::config::{SchedulerKind, VllmRules};
 
     fn cache(config: &PoolConfig) -> KvCache {
@@ -318,8 +329,9 @@ mod tests {
     /// gpt-oss-20b with 20 GiB: 12 layers of full attention and 12 with a window of 128 tokens.
     #[test]
     fn a_window_group_gives_blocks_back_while_a_request_runs() {
-        let kv_groups =
-            KvGroups::new(&[(KvGroup::SlidingWindow(128), 1), (KvGroup::Full, 1)]).expect("groups");
+        let of = |kind| KvGroupsOfKind { kind, count: 1, ratio: 1 };
+        let kinds = [KvGroup::SlidingWindow(128), KvGroup::Full].map(of);
+        let kv_groups = KvGroups::new(&kinds).expect("groups");
         let config = PoolConfig {
             scheduler: SchedulerKind::VllmV1,
             blocks: 54_612,

@@ -6,8 +6,8 @@ use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{
-    AdapterConfig, AdapterLoading, AdapterMemory, Equals, KvGroup, KvGroups, LongPrefill, PoolConfig,
-    Preemption, SchedulerKind, VllmRules,
+    AdapterConfig, AdapterLoading, AdapterMemory, Equals, KvGroup, KvGroups, KvGroupsOfKind, LongPrefill,
+    PoolConfig, Preemption, SchedulerKind, VllmRules,
 };
 use servescope_workload::trace::{ClosedLoop, LabelMaker, NO_REQUEST, PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -163,7 +163,10 @@ pub(crate) fn any_groups() -> impl Strategy<Value = KvGroups> {
         1 => prop_oneof![Just(16), Just(48)].prop_map(KvGroup::ChunkedLocal),
         1 => Just(KvGroup::State),
     ];
-    let groups = prop::collection::vec((group, 1u32..3), 1..4);
+    let ratio = prop_oneof![4 => Just(1u32), 1 => Just(2), 1 => Just(3)];
+    let of_kind =
+        (group, 1u32..3, ratio).prop_map(|(kind, count, ratio)| KvGroupsOfKind { kind, count, ratio });
+    let groups = prop::collection::vec(of_kind, 1..4);
     prop_oneof![
         1 => Just(KvGroups::FULL),
         1 => groups.prop_map(|groups| KvGroups::new(&groups).expect("at most three kinds")),

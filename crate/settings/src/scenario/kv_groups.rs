@@ -1,7 +1,7 @@
 //! The groups of the model's layers in the KV cache, where the scheduler's system has them.
 
-use servescope_cost::kv_groups::{KvGroupsPlan, LayerKv};
-use servescope_engine::{KvGroup, KvGroups};
+use servescope_cost::kv_groups::{KvGroupPlan, KvGroupsPlan, LayerKv};
+use servescope_engine::{KvGroup, KvGroups, KvGroupsOfKind};
 
 use super::{CostKind, Scenario};
 
@@ -32,9 +32,12 @@ impl Scenario {
 
 /// The groups of a plan as the engine has them.
 pub fn engine_groups(plan: &KvGroupsPlan) -> KvGroups {
-    let kinds: Vec<(KvGroup, u32)> =
-        plan.kinds.iter().map(|kind| (group(kind.kind), kind.layers.len() as u32)).collect();
-    KvGroups::new(&kinds).unwrap_or(KvGroups::FULL)
+    let of_kind = |plan: &KvGroupPlan| KvGroupsOfKind {
+        kind: group(plan.kind),
+        count: plan.layers.len() as u32,
+        ratio: plan.ratio,
+    };
+    KvGroups::new(&plan.kinds.iter().map(of_kind).collect::<Vec<_>>()).unwrap_or(KvGroups::FULL)
 }
 
 fn group(kind: LayerKv) -> KvGroup {
@@ -50,6 +53,16 @@ fn group(kind: LayerKv) -> KvGroup {
 mod tests {
     use super::*;
 
+    /// A token of Gemma 4's layers of full attention is half as large as one of those with a window.
+    #[test]
+    fn blocks_of_small_tokens_hold_more_of_them() {
+        let settings =
+            [("cost.kind", "roofline"), ("fleet.model", "gemma-4-31b"), ("scheduler.kind", "vllm_v1")];
+        let groups = Scenario::of_settings(&settings).expect("a scenario").pool().kv_groups;
+        let kinds: Vec<_> = groups.kinds().map(|of| (of.kind, of.count, of.ratio)).collect();
+        assert_eq!(kinds, [(KvGroup::SlidingWindow(1_024), 5, 1), (KvGroup::Full, 1, 2)]);
+    }
+
     #[test]
     fn windows_are_groups_under_vllm_v1_alone() {
         let pool = |model: &str, scheduler: &str| {
@@ -62,7 +75,7 @@ mod tests {
                 ("scheduler.block_size", "16"),
             ];
             let pool = Scenario::of_settings(&settings).expect("a scenario").pool();
-            (pool.blocks, pool.kv_groups.iter().collect::<Vec<_>>())
+            (pool.blocks, pool.kv_groups.kinds().map(|of| of.kind).collect::<Vec<_>>())
         };
         let groups = vec![KvGroup::SlidingWindow(128), KvGroup::Full];
         assert_eq!(pool("gpt-oss-20b", "vllm_v1"), (54_614, groups));

@@ -12,7 +12,7 @@ use std::ops::Range;
 use servescope_workload::{RequestId, Trace};
 
 use super::held::{GroupBlocks, Held};
-use crate::config::kv_groups::KvGroup;
+use crate::config::kv_groups::{BlockGroup, KvGroup, common_multiple};
 use crate::record::request_timings::PrefixLookups;
 
 /// No block.
@@ -112,7 +112,9 @@ impl Index {
 #[derive(Debug, Clone)]
 pub(crate) struct BlockCache {
     block_size: u32,
-    groups: Vec<KvGroup>,
+    /// A prefix that is found has a multiple of so many blocks: whole ones of every group.
+    hit_blocks: u32,
+    groups: Vec<BlockGroup>,
     blocks: Vec<Block>,
     unused: Vec<u32>,
     /// By group.
@@ -125,9 +127,11 @@ pub(crate) struct BlockCache {
 }
 
 impl BlockCache {
-    pub(crate) fn new(block_size: u32, groups: Vec<KvGroup>) -> Self {
+    pub(crate) fn new(block_size: u32, groups: Vec<BlockGroup>) -> Self {
+        let ratios = groups.iter().map(|group| group.block_tokens / block_size);
         Self {
             block_size,
+            hit_blocks: common_multiple(ratios).min(u32::MAX.into()) as u32,
             blocks: Vec::new(),
             unused: Vec::new(),
             first: vec![Index::default(); groups.len()],
@@ -144,38 +148,52 @@ impl BlockCache {
         self.idle
     }
 
-    /// Tokens in a block.
+    /// Tokens in a block of the block size.
     pub(crate) fn block_size(&self) -> u32 {
         self.block_size
     }
 
     /// The block of a group that is found as block `index` of a request.
     fn get(&self, group: usize, trace: &Trace, id: RequestId, index: u32) -> Option<u32> {
-        let contents =
-            prefix_contents(trace, id, index, self.block_size).unwrap_or(BlockContents::Own(id, index));
+        let contents = prefix_contents(trace, id, index, self.groups[group].block_tokens)
+            .unwrap_or(BlockContents::Own(id, index));
         self.first[group].get(contents)
     }
 
     /// After how many tokens of a request its next full block can be found by others; `None`: it holds no further one.
     pub(crate) fn next_named(&self, trace: &Trace, id: RequestId, held: &Held) -> Option<u32> {
-        let place = self.groups.iter().position(|group| *group != KvGroup::State)?;
-        let held = held.groups().nth(place)?;
-        let index = held.cached_len();
-        let is_named = held.own == 0 && prefix_contents(trace, id, index, self.block_size).is_some();
-        is_named.then(|| (index + 1) * self.block_size)
+        let of_group = |(group, held): (&BlockGroup, &GroupBlocks)| {
+            let (index, tokens) = (held.cached_len(), group.block_tokens);
+            let is_named = group.kind != KvGroup::State
+                && held.own == 0
+                && prefix_contents(trace, id, index, tokens).is_some();
+            is_named.then(|| (index + 1) * tokens)
+        };
+        self.groups.iter().zip(held.groups()).filter_map(of_group).min()
     }
 
-    /// How many of a request's first `most` blocks are cached, and how many of those it would use no request holds.
+    /// How many of a request's first `most` blocks of the block size are cached, and how many of those it would use no request holds.
     pub(crate) fn known(&self, trace: &Trace, id: RequestId, most: u32) -> (u32, u32) {
-        if self.groups == [KvGroup::Full] {
+        if let ([BlockGroup { kind: KvGroup::Full, .. }], 1) = (&self.groups[..], self.hit_blocks) {
             return self.run(0, trace, id, 0..most);
         }
         let count = self.longest_hit(trace, id, most);
         let idle = |group: usize| {
-            let from = self.groups[group].skipped_blocks(count * self.block_size, self.block_size);
-            self.run(group, trace, id, from..count).1
+            let from = self.groups[group].skipped_blocks(count * self.block_size);
+            self.run(group, trace, id, from..count / self.ratio(group)).1
         };
         (count, (0..self.groups.len()).map(idle).sum())
+    }
+
+    /// How many times the tokens of the block size a block of a group holds.
+    fn ratio(&self, group: usize) -> u32 {
+        self.groups[group].block_tokens / self.block_size
+    }
+
+    /// So many blocks of a group, as blocks of the block size: no more than whole ones of every group.
+    fn aligned(&self, group: usize, blocks: u32) -> u32 {
+        let blocks = blocks * self.ratio(group);
+        blocks - blocks % self.hit_blocks
     }
 
     /// How many blocks in a row are cached, and how many of these no request holds.
@@ -192,10 +210,11 @@ impl BlockCache {
     /// The longest prefix, of `most` blocks at the most, of which every group has what it needs. Each group shortens it until none
     /// does, those of full attention first (vllm/v1/core/kv_cache_coordinator.py, `find_longest_cache_hit`).
     fn longest_hit(&self, trace: &Trace, id: RequestId, most: u32) -> u32 {
-        let is_full = |group: &usize| self.groups[*group] == KvGroup::Full;
+        let is_full = |group: &usize| self.groups[*group].kind == KvGroup::Full;
         let mut count = most;
         for group in (0..self.groups.len()).filter(is_full) {
-            count = self.run(group, trace, id, 0..count).0;
+            let found = self.run(group, trace, id, 0..count / self.ratio(group)).0;
+            count = self.aligned(group, found);
         }
         loop {
             let before = count;
@@ -210,34 +229,37 @@ impl BlockCache {
 
     /// The longest prefix of which a group that does not need all blocks has what it needs.
     fn hit_of(&self, group: usize, trace: &Trace, id: RequestId, most: u32) -> u32 {
-        let window = match self.groups[group] {
-            KvGroup::SlidingWindow(window) => window,
-            kind => {
-                let from = kind.skipped_blocks(most * self.block_size, self.block_size);
-                return from + self.run(group, trace, id, from..most).0;
-            }
+        let BlockGroup { kind, block_tokens } = self.groups[group];
+        let ratio = self.ratio(group);
+        let KvGroup::SlidingWindow(window) = kind else {
+            let from = self.groups[group].skipped_blocks(most * self.block_size);
+            return self.aligned(group, from + self.run(group, trace, id, from..most / ratio).0);
         };
-        // From the end on; where fewer than the window's are found, those of the start.
-        let needed = window.saturating_sub(1).div_ceil(self.block_size);
+        // From the end on, which lies where every group has a whole block; where fewer than the window's are found, those of the
+        // start.
+        let needed = window.saturating_sub(1).div_ceil(block_tokens);
         let mut in_a_row = 0;
-        for index in (0..most).rev() {
+        for index in (0..most / ratio).rev() {
             if self.get(group, trace, id, index).is_none() {
                 in_a_row = 0;
                 continue;
             }
+            if in_a_row == 0 && !((index + 1) * ratio).is_multiple_of(self.hit_blocks) {
+                continue;
+            }
             in_a_row += 1;
             if in_a_row >= needed {
-                return index + in_a_row;
+                return (index + in_a_row) * ratio;
             }
         }
-        in_a_row
+        self.aligned(group, in_a_row)
     }
 
     /// A request that holds nothing uses its first `count` blocks, which are cached: of each group those that it needs.
     pub(crate) fn share(&mut self, trace: &Trace, id: RequestId, count: u32, held: &mut Held) {
         for (group, held) in held.groups_mut().enumerate() {
-            held.skipped = self.groups[group].skipped_blocks(count * self.block_size, self.block_size);
-            for index in held.skipped..count {
+            held.skipped = self.groups[group].skipped_blocks(count * self.block_size);
+            for index in held.skipped..count / self.ratio(group) {
                 let Some(block) = self.get(group, trace, id, index) else { break };
                 if self.blocks[block as usize].users == 0 {
                     self.unlink(block);
@@ -251,16 +273,17 @@ impl BlockCache {
     /// The first `tokens` of a request are processed, or scheduled to be: their full blocks are cached.
     pub(crate) fn learn(&mut self, trace: &Trace, id: RequestId, tokens: u32, held: &mut Held) {
         for (group, held) in held.groups_mut().enumerate() {
-            if self.groups[group] != KvGroup::State {
-                self.learn_of(group, trace, id, tokens / self.block_size, held);
+            let BlockGroup { kind, block_tokens } = self.groups[group];
+            if kind != KvGroup::State {
+                self.learn_of(group, trace, id, tokens / block_tokens, held);
             }
         }
     }
 
     fn learn_of(&mut self, group: usize, trace: &Trace, id: RequestId, most: u32, held: &mut GroupBlocks) {
-        let mut index = held.cached_len();
+        let (mut index, block_tokens) = (held.cached_len(), self.groups[group].block_tokens);
         while index < most && held.own == 0 {
-            let Some(contents) = prefix_contents(trace, id, index, self.block_size) else { break };
+            let Some(contents) = prefix_contents(trace, id, index, block_tokens) else { break };
             held.cached.push(self.insert(group, contents));
             held.plain -= 1;
             index += 1;
@@ -539,6 +562,10 @@ mod tests {
         trace
     }
 
+    fn of(kind: KvGroup, block_tokens: u32) -> BlockGroup {
+        BlockGroup { kind, block_tokens }
+    }
+
     fn plain(groups: usize, count: u32) -> Held {
         let mut held = Held::of_groups(groups);
         held.groups_mut().for_each(|group| group.plain = count);
@@ -552,7 +579,7 @@ mod tests {
     #[test]
     fn blocks_are_shared_kept_twice_and_forgotten_longest_unused_first() {
         let trace = trace();
-        let mut cache = BlockCache::new(16, vec![KvGroup::Full]);
+        let mut cache = BlockCache::new(16, vec![of(KvGroup::Full, 16)]);
         let mut first = plain(1, 3);
         assert_eq!(cache.known(&trace, RequestId::new(0), 2), (0, 0));
         cache.learn(&trace, RequestId::new(0), 40, &mut first);
@@ -596,7 +623,7 @@ mod tests {
     fn a_hit_needs_the_blocks_of_the_window_before_its_end() {
         let trace = trace();
         // Blocks of 8 tokens, a window of 10: two blocks before the end of a hit.
-        let mut cache = BlockCache::new(8, vec![KvGroup::Full, KvGroup::SlidingWindow(10)]);
+        let mut cache = BlockCache::new(8, vec![of(KvGroup::Full, 8), of(KvGroup::SlidingWindow(10), 8)]);
         let id = RequestId::new(0);
         let mut held = plain(2, 4);
         cache.learn(&trace, id, 32, &mut held);
@@ -621,7 +648,7 @@ mod tests {
 
     #[test]
     fn own_blocks_that_left_the_window_are_found_after_a_preemption() {
-        let mut cache = BlockCache::new(4, vec![KvGroup::SlidingWindow(5)]);
+        let mut cache = BlockCache::new(4, vec![of(KvGroup::SlidingWindow(5), 4)]);
         let (trace, id) = (Trace::default(), RequestId::new(0));
         let mut held = plain(1, 5);
         cache.learn(&trace, id, 20, &mut held);

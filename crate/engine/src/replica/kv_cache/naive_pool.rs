@@ -8,7 +8,7 @@ use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::{Held, KvCache};
-use crate::config::kv_groups::{KvGroup, KvGroups};
+use crate::config::kv_groups::{BlockGroup, KvGroup, KvGroups, KvGroupsOfKind, common_multiple};
 use crate::config::{PoolConfig, SchedulerKind};
 
 const SIZE: u32 = 4;
@@ -21,7 +21,7 @@ const NAMED: u32 = 9;
 type Contents = (usize, Option<u64>, RequestId, u32);
 
 struct NaivePool {
-    groups: Vec<KvGroup>,
+    groups: Vec<BlockGroup>,
     /// Users and contents of each block.
     blocks: Vec<(u32, Option<Contents>)>,
     free: VecDeque<usize>,
@@ -34,7 +34,7 @@ struct NaivePool {
 }
 
 impl NaivePool {
-    fn new(groups: &[KvGroup], names: &[Vec<u64>]) -> Self {
+    fn new(groups: &[BlockGroup], names: &[Vec<u64>]) -> Self {
         Self {
             groups: groups.to_vec(),
             blocks: vec![(0, None); POOL as usize],
@@ -47,7 +47,9 @@ impl NaivePool {
     }
 
     fn contents(&self, group: usize, id: RequestId, index: usize) -> Contents {
-        match self.names[id.index()].get(index) {
+        // A block is named by the last name in it, which tells those before it.
+        let ratio = (self.groups[group].block_tokens / SIZE) as usize;
+        match self.names[id.index()].get((index + 1) * ratio - 1) {
             Some(&name) => (group, Some(name), RequestId::default(), 0),
             None => (group, None, id, index as u32),
         }
@@ -57,10 +59,11 @@ impl NaivePool {
         self.cached.get(&self.contents(group, id, index)).map(|blocks| blocks[0])
     }
 
-    /// Blocks that a group looks at whose next token is that after `count` blocks.
-    fn needed(group: KvGroup, count: usize) -> std::ops::Range<usize> {
-        let window = match group {
-            KvGroup::SlidingWindow(window) => (window as usize - 1).div_ceil(SIZE as usize),
+    /// Blocks that a group looks at whose next token is that after `tokens`, whole blocks of it.
+    fn needed(group: BlockGroup, tokens: usize) -> std::ops::Range<usize> {
+        let (size, count) = (group.block_tokens as usize, tokens / group.block_tokens as usize);
+        let window = match group.kind {
+            KvGroup::SlidingWindow(window) => (window as usize - 1).div_ceil(size),
             _ => count,
         };
         count.saturating_sub(window)..count
@@ -70,15 +73,16 @@ impl NaivePool {
         let has_all = |count: usize| {
             let mut groups = self.groups.iter().enumerate();
             groups.all(|(group, &kind)| {
-                Self::needed(kind, count).all(|index| self.find(group, id, index).is_some())
+                Self::needed(kind, count * SIZE as usize).all(|index| self.find(group, id, index).is_some())
             })
         };
-        (0..=most).rev().find(|&count| has_all(count)).unwrap_or(0)
+        let whole = common_multiple(self.groups.iter().map(|group| group.block_tokens / SIZE)) as usize;
+        (0..=most).rev().filter(|count| count % whole == 0).find(|&count| has_all(count)).unwrap_or(0)
     }
 
     fn admit(&mut self, id: RequestId, count: usize) {
         for group in 0..self.groups.len() {
-            let needed = Self::needed(self.groups[group], count);
+            let needed = Self::needed(self.groups[group], count * SIZE as usize);
             let mut table = vec![None; needed.start];
             for index in needed {
                 let block = self.find(group, id, index).expect("a hit");
@@ -89,13 +93,15 @@ impl NaivePool {
                 table.push(Some(block));
             }
             self.tables[id.index()][group] = table;
-            self.seen[id.index()][group] = count;
+            self.seen[id.index()][group] = count * SIZE as usize / self.groups[group].block_tokens as usize;
         }
     }
 
     fn take(&mut self, id: RequestId, tokens: u32) {
         for group in 0..self.groups.len() {
-            while self.tables[id.index()][group].len() < tokens.div_ceil(SIZE) as usize {
+            while self.tables[id.index()][group].len()
+                < tokens.div_ceil(self.groups[group].block_tokens) as usize
+            {
                 let block = self.free.pop_front().expect("a free block");
                 if let Some(contents) = self.blocks[block].1.take() {
                     let list = self.cached.get_mut(&contents).expect("it is cached");
@@ -111,8 +117,8 @@ impl NaivePool {
     }
 
     fn cache(&mut self, id: RequestId, tokens: u32) {
-        let full = (tokens / SIZE) as usize;
         for group in 0..self.groups.len() {
+            let full = (tokens / self.groups[group].block_tokens) as usize;
             for index in self.seen[id.index()][group]..full {
                 let contents = self.contents(group, id, index);
                 let block = self.tables[id.index()][group][index].expect("it is held");
@@ -138,8 +144,10 @@ impl NaivePool {
 
     fn skip(&mut self, id: RequestId, processed: u32) {
         for group in 0..self.groups.len() {
-            let KvGroup::SlidingWindow(window) = self.groups[group] else { continue };
-            let until = ((processed + 1).saturating_sub(window) / SIZE) as usize;
+            let BlockGroup { kind: KvGroup::SlidingWindow(window), block_tokens } = self.groups[group] else {
+                continue;
+            };
+            let until = ((processed + 1).saturating_sub(window) / block_tokens) as usize;
             let table = &mut self.tables[id.index()][group];
             let until = until.min(table.len());
             let gone: Vec<usize> = table[..until].iter_mut().rev().filter_map(Option::take).collect();
@@ -185,9 +193,11 @@ fn any_names() -> impl Strategy<Value = Vec<Vec<u64>>> {
     })
 }
 
-fn any_groups() -> impl Strategy<Value = Vec<KvGroup>> {
+fn any_groups() -> impl Strategy<Value = Vec<KvGroupsOfKind>> {
     let group = prop_oneof![Just(KvGroup::Full), (2u32..30).prop_map(KvGroup::SlidingWindow)];
-    prop::collection::vec(group, 1..4)
+    let ratio = prop_oneof![3 => Just(1u32), 1 => Just(2), 1 => Just(3)];
+    let of_kind = (group, ratio).prop_map(|(kind, ratio)| KvGroupsOfKind { kind, count: 1, ratio });
+    prop::collection::vec(of_kind, 1..4)
 }
 
 proptest! {
@@ -196,14 +206,14 @@ proptest! {
         groups in any_groups(), names in any_names(),
         steps in prop::collection::vec((0usize..4, 1u32..14, 0u32..10, 0u32..3), 1..120),
     ) {
-        let kinds: Vec<(KvGroup, u32)> = groups.iter().map(|&group| (group, 1)).collect();
-        let kv_groups = KvGroups::new(&kinds).expect("three groups at most");
+        let kv_groups = KvGroups::new(&groups).expect("three groups at most");
         let config = PoolConfig {
             scheduler: SchedulerKind::VllmV1, prefix_cache: true, blocks: POOL, block_size: SIZE, kv_groups,
             ..PoolConfig::default()
         };
         let facts = config.scheduler.rules().facts(&config);
         let (mut cache, trace) = (KvCache::new(&config, facts.caches_prefixes, 1 + facts.batches_ahead), trace(&names));
+        let groups: Vec<BlockGroup> = kv_groups.groups(SIZE).collect();
         let mut naive = NaivePool::new(&groups, &names);
         // What each request holds and how many of its tokens are computed; `None`: it waits.
         let mut running: Vec<Option<(Held, u32)>> = names.iter().map(|_| None).collect();

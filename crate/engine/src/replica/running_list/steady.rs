@@ -151,6 +151,10 @@ impl RunningList {
         batch: &mut ScheduledBatch,
         budget: u32,
     ) -> bool {
+        // Otherwise requests take blocks at borders that a group's count does not know.
+        if !replica.kv.fills_alike() {
+            return false;
+        }
         let is_ready =
             if self.group.is_on { follow_up(self, replica, context) } else { begin(self, replica, context) };
         let count = replica.decode_batch.count;
