@@ -759,6 +759,8 @@ export type ExpectedError = {
   models: ModelErrors | null,
   /** Measured rows of the model itself, where they are doubted. */
   doubted: DoubtedRows | null,
+  /** The measured model that is most like this one, where this one was not measured on this GPU. */
+  nearest: NearestModel | null,
 };
 
 /** A closed form at a point. */
@@ -1298,6 +1300,20 @@ export type MonitorView = {
   kv_interpolated: number,
   /** Service and memory over time. */
   charts: Array<ChartData>,
+};
+
+/** The measured model that is most like the one that is simulated. */
+export type NearestModel = {
+  /** Its name. */
+  name: string,
+  /** Whether the rows are of the same GPU. */
+  is_on_gpu: boolean,
+  /** Measured rows. */
+  rows: number,
+  /** Median absolute error of the mean TTFT against them. */
+  ttft: number,
+  /** The same of the mean TPOT. */
+  tpot: number,
 };
 
 /** Why one run has no interval for a metric. */

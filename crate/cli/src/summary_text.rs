@@ -13,7 +13,7 @@ use servescope_lab::replications::ValueRange;
 use servescope_lab::run::memory::RunMemory;
 use servescope_lab::run::{Load, RunSummary};
 use servescope_settings::diagnostic::Severity;
-use servescope_settings::expected_error::{DoubtedRows, ExpectedError, ModelErrors};
+use servescope_settings::expected_error::{DoubtedRows, ExpectedError, ModelErrors, NearestModel};
 
 /// The headline numbers over several seeds.
 pub(crate) struct SeedRanges {
@@ -71,6 +71,9 @@ pub(crate) fn table(
         line("expected error", expected(&error));
         if let Some(doubted) = error.doubted {
             line("", doubted_rows(&doubted));
+        }
+        if let Some(nearest) = error.nearest {
+            line("", nearest_model(&nearest));
         }
     }
     line("GPU", gpu(&run.gpu));
@@ -395,6 +398,14 @@ fn doubted_rows(doubted: &DoubtedRows) -> String {
          {other}; against them mean TTFT {ttft}, mean TPOT {tpot}",
         doubted.rows
     )
+}
+
+/// The measured model that is most like the one that is simulated.
+fn nearest_model(nearest: &NearestModel) -> String {
+    let [ttft, tpot] = [nearest.ttft, nearest.tpot].map(|share| percent(Some(share)));
+    let gpu = if nearest.is_on_gpu { "on this GPU" } else { "on other GPUs" };
+    let (name, rows) = (nearest.name, nearest.rows);
+    format!("nearest measured model: {name} {gpu}, mean TTFT {ttft}, mean TPOT {tpot} ({rows} rows)")
 }
 
 /// How far the times are to be expected from a real server's, and from which deployments that is known.

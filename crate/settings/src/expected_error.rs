@@ -1,6 +1,10 @@
 //! How far the times of a scenario's iteration-time model were from measured deployments that no constant was fitted to.
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
+use servescope_cost::Model;
+use servescope_cost::deployment::Deployment;
 use servescope_workload::statistics::{median, sort};
 
 use crate::parameters::choices::CostKind;
@@ -30,6 +34,24 @@ pub struct ExpectedError {
     pub models: Option<ModelErrors>,
     /// Measured rows of the model itself, where they are doubted.
     pub doubted: Option<DoubtedRows>,
+    /// The measured model that is most like this one, where this one was not measured on this GPU.
+    pub nearest: Option<NearestModel>,
+}
+
+/// The measured model that is most like the one that is simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct NearestModel {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether the rows are of the same GPU.
+    pub is_on_gpu: bool,
+    /// Measured rows.
+    pub rows: u32,
+    /// Median absolute error of the mean TTFT against them.
+    pub ttft: f64,
+    /// The same of the mean TPOT.
+    pub tpot: f64,
 }
 
 /// Measured rows of a model that ask more of the GPUs than any other server got out of them.
@@ -79,8 +101,10 @@ impl Scenario {
             CostKind::Linear | CostKind::Profile => return None,
         }
         let (times, deployment) = (self.cost_kind().name(), self.deployment());
+        let nearest = nearest(times, &deployment);
         if self.has_own_model() {
-            return [deployment.gpu.id, "*"].into_iter().find_map(|gpu| over_models(times, gpu));
+            let over = [deployment.gpu.id, "*"].into_iter().find_map(|gpu| over_models(times, gpu));
+            return over.map(|error| ExpectedError { nearest, ..error });
         }
         [
             (deployment.gpu.id, deployment.model.id, "model_and_gpu"),
@@ -89,7 +113,11 @@ impl Scenario {
         ]
         .into_iter()
         .find_map(|(gpu, model, of)| recorded([times, gpu, model], of))
-        .map(|error| ExpectedError { doubted: doubted(deployment.model.id), ..error })
+        .map(|error| ExpectedError {
+            doubted: doubted(deployment.model.id),
+            nearest: nearest.filter(|_| error.of != "model_and_gpu"),
+            ..error
+        })
     }
 }
 
@@ -108,7 +136,28 @@ fn recorded(wanted: [&str; 3], of: &'static str) -> Option<ExpectedError> {
         is_calibrated: is_calibrated(wanted[0]),
         models: None,
         doubted: None,
+        nearest: None,
     })
+}
+
+/// The measured model most like that of a deployment, on its GPU where any was measured there: the model itself before others, one
+/// with experts for one with experts, then the one with the nearest number of active parameters.
+fn nearest(times: &str, deployment: &Deployment) -> Option<NearestModel> {
+    let own = &deployment.model;
+    let on = |gpu: &str| {
+        let of_gpu = lines().filter(|([by, on, model], ..)| *by == times && *on == gpu && *model != "*");
+        let apart = |model: &Model| {
+            let kinds = f64::from(u8::from(model.experts.is_some() != own.experts.is_some()));
+            let size = libm::fabs(libm::log(model.active_parameters() / own.active_parameters()));
+            (model.id != own.id, kinds, size)
+        };
+        of_gpu
+            .filter_map(|(names, rows, errors)| Some((Model::named(names[2])?, rows, errors)))
+            .min_by(|one, other| apart(one.0).partial_cmp(&apart(other.0)).unwrap_or(Ordering::Equal))
+    };
+    let (found, is_on_gpu) =
+        [(on(deployment.gpu.id), true), (on("*"), false)].into_iter().find(|(found, _)| found.is_some())?;
+    found.map(|(model, rows, [ttft, tpot])| NearestModel { name: model.name, is_on_gpu, rows, ttft, tpot })
 }
 
 /// The doubted rows of a model.
@@ -166,6 +215,7 @@ fn over_models(times: &str, gpu: &str) -> Option<ExpectedError> {
             worst_tpot: worst(&tpot),
         }),
         doubted: None,
+        nearest: None,
     })
 }
 
@@ -194,6 +244,20 @@ mod tests {
         let roofline = expected("roofline", "l40s", "llama-2-7b").unwrap();
         assert!(roofline.ttft > all.ttft && roofline.tpot > all.tpot, "{roofline:?}");
         assert_eq!(expected("profile", "h100_sxm", "llama-2-7b"), None);
+    }
+
+    #[test]
+    fn the_nearest_measured_model_is_named() {
+        let nearest = |cost: &str, gpu: &str, model: &str| {
+            let nearest = expected(cost, gpu, model).unwrap().nearest;
+            nearest.map(|near| (near.name, near.is_on_gpu))
+        };
+        assert_eq!(nearest("kernels", "h100_sxm", "llama-3.1-70b"), None);
+        assert_eq!(nearest("kernels", "h100_sxm", "qwen2.5-72b"), Some(("Llama-3.1-70B", true)));
+        assert_eq!(nearest("kernels", "h100_sxm", "qwen3-30b-a3b"), Some(("gpt-oss-120b", true)));
+        // A model that was measured on other GPUs is nearest to itself.
+        assert_eq!(nearest("kernels", "a100_80_sxm", "qwen3-32b"), Some(("Qwen3-32B", false)));
+        assert!(nearest("roofline", "h200_sxm", "own").is_some_and(|near| near.1));
     }
 
     #[test]

@@ -29,11 +29,11 @@ function ofFirstPool({ store, text }: App): string {
 /** What is known of the error; empty where nothing is. */
 export function errorWords(text: Text, error: ExpectedError | null): string {
   if (error === null) return '';
-  if (error.of === 'models') return ofModels(text, error);
+  if (error.of === 'models') return sentences(text, [ofModels(text, error), nearestModel(text, error)]);
   const percent = (share: number): string => text.format.short(100 * share);
   const { doubted, of } = error;
   const measured = text.t(`expected.${of}`, { ttft: percent(error.ttft), tpot: percent(error.tpot), rows: text.format.whole(error.rows) });
-  if (doubted === null) return of === 'model_and_gpu' ? measured : sentences(text, [measured, text.t(`expected.${of}.none`)]);
+  if (doubted === null) return of === 'model_and_gpu' ? measured : sentences(text, [measured, text.t(`expected.${of}.none`), nearestModel(text, error)]);
   return sentences(text, [measured, text.t('expected.doubted', {
     rows: doubted.rows, ttft: percent(doubted.ttft), tpot: percent(doubted.tpot), peak: percent(doubted.peak_share), other: percent(doubted.other_share),
   })]);
@@ -49,6 +49,15 @@ function ofModels(text: Text, { ttft, tpot, models, is_calibrated }: ExpectedErr
   return is_calibrated ? sentences(text, [said, text.t('expected.models_calibrated')]) : said;
 }
 
+/** The measured model that is most like this one; empty where there is none. */
+function nearestModel(text: Text, { nearest }: ExpectedError): string {
+  if (nearest === null) return '';
+  const percent = (share: number): string => text.format.short(100 * share);
+  return text.t(nearest.is_on_gpu ? 'expected.nearest' : 'expected.nearest_elsewhere', {
+    name: nearest.name, ttft: percent(nearest.ttft), tpot: percent(nearest.tpot), rows: text.format.whole(nearest.rows),
+  });
+}
+
 function sentences(text: Text, all: readonly string[]): string {
-  return all.join(text.language === 'zh' ? '' : ' ');
+  return all.filter((sentence) => sentence !== '').join(text.language === 'zh' ? '' : ' ');
 }

@@ -149,6 +149,21 @@ pub const ROWS: &[Row] = &[
     row("expected_error.ttft", Number, Share, Neither, "the expected error of the mean TTFT"),
     row("expected_error.tpot", Number, Share, Neither, "the expected error of the mean TPOT"),
     row("expected_error.rows", Number, Count, Neither, "measured rows behind the expected error"),
+    row("expected_error.nearest.rows", Number, Count, Neither, "measured rows of the nearest model"),
+    row(
+        "expected_error.nearest.ttft",
+        Number,
+        Share,
+        Neither,
+        "the error of the mean TTFT for the nearest measured model",
+    ),
+    row(
+        "expected_error.nearest.tpot",
+        Number,
+        Share,
+        Neither,
+        "the error of the mean TPOT for the nearest measured model",
+    ),
     row("expected_error.models.count", Number, Count, Neither, "models behind the expected error"),
     row("expected_error.models.worst_ttft", Number, Share, Neither, "the worst error of the mean TTFT"),
     row("expected_error.models.worst_tpot", Number, Share, Neither, "the worst error of the mean TPOT"),
@@ -251,7 +266,8 @@ mod tests {
     use crate::run::Run;
 
     /// Numbers that say which request or row is meant, and no more.
-    const NO_METRICS: &[&str] = &["extra_request", "expected_error.models", "expected_error.doubted"];
+    const NO_METRICS: &[&str] =
+        &["extra_request", "expected_error.models", "expected_error.doubted", "expected_error.nearest"];
 
     fn numbers(found: &mut Vec<String>, path: &str, json: &Json) {
         match json {

@@ -262,6 +262,8 @@ export const page = area('page', {
   'expected.all': 'Expected error against a real vLLM server: mean TTFT ±{ttft} %, mean TPOT ±{tpot} % (median over {rows} measured rows of other models and GPUs).',
   'expected.all.none': 'This model on this GPU was not measured.',
   'expected.doubted': '{rows} measured rows of this model are doubted: one computes at {peak} % of the GPU’s peak FLOP/s, and no row of another model at more than {other} %. Against them mean TTFT is off by {ttft} % and mean TPOT by {tpot} %.',
+  'expected.nearest': 'The nearest measured model is {name}: on this GPU mean TTFT ±{ttft} %, mean TPOT ±{tpot} % ({rows} rows).',
+  'expected.nearest_elsewhere': 'The nearest measured model is {name}: on other GPUs mean TTFT ±{ttft} %, mean TPOT ±{tpot} % ({rows} rows).',
   'expected.models': 'No measurement of this model. Error of {count} other models against real vLLM servers: mean TTFT ±{ttft} %, mean TPOT ±{tpot} % (median over models; the worst ±{worst_ttft} % and ±{worst_tpot} %).',
   'expected.models_calibrated': 'Other deployments of those models were used in its calibration, so the error may be larger.',
   'error_band.ask': 'What would {percent} % change?',

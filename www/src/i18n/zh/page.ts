@@ -262,6 +262,8 @@ export const page: Translation<typeof english> = {
   'expected.all': '与真实 vLLM 服务相比的预期误差：平均 TTFT ±{ttft}%，平均 TPOT ±{tpot}%（其他模型与 GPU {rows} 行实测的中位数）。',
   'expected.all.none': '该模型在该 GPU 上没有实测。',
   'expected.doubted': '该模型有 {rows} 行实测，但存疑：其中一行相当于 GPU 峰值 FLOP/s 的 {peak}%，其他模型的实测都不超过 {other}%。与这些行相比，平均 TTFT 相差 {ttft}%，平均 TPOT 相差 {tpot}%。',
+  'expected.nearest': '最接近的实测模型是 {name}：在这种 GPU 上，平均 TTFT ±{ttft}%，平均 TPOT ±{tpot}%（{rows} 行）。',
+  'expected.nearest_elsewhere': '最接近的实测模型是 {name}：在其他 GPU 上，平均 TTFT ±{ttft}%，平均 TPOT ±{tpot}%（{rows} 行）。',
   'expected.models': '没有这个模型的实测数据。另外 {count} 个模型相对真实 vLLM 服务器的误差：平均 TTFT ±{ttft}%，平均 TPOT ±{tpot}%（取各模型的中位数；最差的为 ±{worst_ttft}% 和 ±{worst_tpot}%）。',
   'expected.models_calibrated': '标定时用过这些模型的其他部署，因此实际误差可能更大。',
   'error_band.ask': '{percent}% 的误差会改变什么？',
