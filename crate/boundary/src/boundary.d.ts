@@ -1790,14 +1790,16 @@ export type RecognisedFile = {
   keys: Array<string>,
   /** The terminal's command that goes on with it; "" where there is none. */
   command: string,
-  /** The scenario with what a launch line sets. */
+  /** The scenario with what a launch line or an adapter sets. */
   scenario: ScenarioPatch | null,
-  /** Paths of what a launch line sets. */
+  /** Paths of what it sets. */
   set: Array<string>,
   /** Paths of what a launch line does not say, with their values in `scenario`: the GPU, the model, that there are no adapters. */
   assumed: Array<string>,
   /** Flags of a launch line that have no parameter, or whose value has none. */
   unknown_flags: Array<string>,
+  /** What is wrong with the values of a launch line or with an adapter, and what should be known about it. */
+  told: Array<Diagnostic>,
 };
 
 /** Relative errors of a set of predictions; a share of the measured value, 0.1 = 10 %. */

@@ -1,10 +1,14 @@
-//! Where a scenario comes from: a file, a link of the page, a model's config.json, single settings; later ones win.
+//! Where a scenario comes from: a file, a link of the page, a line that launches a server, a model's config.json, an adapter's, single
+//! settings; later ones win.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::file_kind::{FileKind, Recognised, Server, recognise};
 use servescope_settings::link;
 use servescope_settings::model_config::ModelConfig;
+use servescope_settings::model_config::adapter::AdapterFile;
 use servescope_settings::parameters::{Id, Value};
 use servescope_settings::real_traffic::{REAL_TRAFFIC, RealTraffic};
 use servescope_settings::scenario::Scenario;
@@ -35,6 +39,13 @@ pub(crate) struct ScenarioArguments {
     /// The config.json of a model on Hugging Face, which becomes fleet.model=own with its dimensions; --set wins over it.
     #[arg(long, value_name = "FILE")]
     model_config: Option<PathBuf>,
+    /// The adapter_config.json of a LoRA adapter, whose rank becomes that of the adapters; --set wins over it.
+    #[arg(long, value_name = "FILE")]
+    adapter_config: Option<PathBuf>,
+    /// A line that launches a server, `vllm serve MODEL --flag …`: its flags become settings, on the measured kernels of the
+    /// scenario's GPU where there are any; --set wins over them. Flags without a setting are listed.
+    #[arg(long, value_name = "LINE", conflicts_with = "link")]
+    vllm_serve: Option<String>,
     /// CSV of the rate over time (columns time_s, rate_rps), straight from row to row; workload.rate_rps becomes its mean over the run.
     #[arg(long, value_name = "FILE")]
     curve: Option<PathBuf>,
@@ -49,15 +60,29 @@ impl ScenarioArguments {
         let is_link = |name: &&str| name.starts_with('#') || name.contains("://");
         let link = name.filter(is_link).map(str::to_owned);
         let file = name.filter(|_| link.is_none()).map(PathBuf::from);
-        Self { file, link, traffic: None, settings, model_config: None, curve: None, lengths_from: None }
+        Self {
+            file,
+            link,
+            traffic: None,
+            settings,
+            model_config: None,
+            adapter_config: None,
+            vllm_serve: None,
+            curve: None,
+            lengths_from: None,
+        }
     }
 
     /// Whether anything but the default is asked for.
     pub(crate) fn is_given(&self) -> bool {
-        let named = [&self.file, &self.model_config, &self.curve, &self.lengths_from]
+        let named = [&self.file, &self.model_config, &self.adapter_config, &self.curve, &self.lengths_from]
             .into_iter()
             .any(Option::is_some);
-        named || self.link.is_some() || self.traffic.is_some() || !self.settings.is_empty()
+        named
+            || self.link.is_some()
+            || self.traffic.is_some()
+            || self.vllm_serve.is_some()
+            || !self.settings.is_empty()
     }
 
     /// The step at which the address, if one is given, opens the scheduler debugger.
@@ -104,6 +129,12 @@ impl ScenarioArguments {
             traffic.apply(&mut scenario);
             note(&format!("--traffic {}: a workload fitted to {}", traffic.id, traffic.source()));
         }
+        if let Some(line) = &self.vllm_serve {
+            match launch(&mut scenario, line, &self.settings) {
+                Ok(errors) => messages.extend(errors.into_iter().map(|f| f.message)),
+                Err(message) => messages.push(message),
+            }
+        }
         if let Some(path) = &self.model_config {
             // Older checkpoints of NVIDIA have the format of their weights in a file of its own.
             let beside = path.with_file_name("hf_quant_config.json");
@@ -119,6 +150,14 @@ impl ScenarioArguments {
                 Err(errors) => messages.extend(errors.into_iter().map(|f| f.message)),
             }
         }
+        if let Some(path) = &self.adapter_config {
+            let name = path.display().to_string();
+            let adapter = AdapterFile::read(&name, &text(path)?);
+            match adapter.and_then(|adapter| adapter.apply(&mut scenario).map_err(|error| vec![error])) {
+                Ok((_, notes)) => report_all(notes.iter()),
+                Err(errors) => messages.extend(errors.into_iter().map(|f| f.message)),
+            }
+        }
         messages.extend(set_all(&mut scenario, &self.settings));
         if !messages.is_empty() {
             return Err(CliError::Input(messages));
@@ -131,6 +170,37 @@ impl ScenarioArguments {
         }
         Ok(scenario)
     }
+}
+
+/// Sets what a line that launches a server sets, and says on standard error what it does not say and which flags have no setting here.
+/// Returns what is wrong with its values.
+fn launch(scenario: &mut Scenario, line: &str, settings: &[String]) -> Result<Vec<Diagnostic>, String> {
+    let server = match recognise(line.as_bytes()) {
+        Ok(Recognised { kind: FileKind::LaunchLine(server), .. }) => server,
+        _ => return Err(format!("--vllm-serve: a line with `vllm serve` expected, got {line:?}")),
+    };
+    if server != Server::Vllm {
+        note(&format!(
+            "--vllm-serve: the scheduler of {} is not modelled; that of the scenario, {}, stands in its place",
+            server.name(),
+            scenario.get(Id::SchedulerKind).to_text()
+        ));
+    }
+    let launched = server.launched(line, scenario);
+    let is_set = |path: &str| settings.iter().any(|setting| setting.trim().starts_with(&format!("{path}=")));
+    for path in launched.assumed.iter().filter(|path| !is_set(path)) {
+        if let Some(id) = Id::from_path(path) {
+            note(&format!(
+                "--vllm-serve: the line does not say {path}: {}",
+                launched.scenario.get(id).to_text()
+            ));
+        }
+    }
+    if !launched.unknown.is_empty() {
+        note(&format!("--vllm-serve: without a setting here: {}", launched.unknown.join(", ")));
+    }
+    *scenario = launched.scenario;
+    Ok(launched.errors)
 }
 
 /// Sets each `PATH=VALUE`, a later one in place of an earlier one of the same path; what is wrong with any, in words. Two names

@@ -17,7 +17,7 @@ use crate::profiles::operator_table_column;
 use crate::scenario::is_scenario;
 use crate::yaml_text::{beginning, is_like_yaml};
 pub use launch_line::Launched;
-use launch_line::Server;
+pub use launch_line::Server;
 use outline::Outline;
 pub use tool::Tool;
 
@@ -139,12 +139,7 @@ impl FileKind {
                 format!("servescope overlay {name} --set fleet.gpu=NAME --set fleet.model=NAME")
             }
             Self::ModelConfig => format!("servescope simulate --model-config {name}"),
-            Self::AdapterConfig => {
-                let rank = adapter_rank(text).map_or_else(|| "RANK".to_owned(), |rank| rank.to_string());
-                format!(
-                    "servescope simulate --set workload.adapters.count=1 --set workload.adapters.ranks={rank}"
-                )
-            }
+            Self::AdapterConfig => format!("servescope simulate --adapter-config {name}"),
             Self::OperatorTable if text.starts_with("servescope-profile ") => {
                 format!("servescope profile operators --profile {name}")
             }
@@ -170,13 +165,6 @@ fn of_table(text: &str) -> Option<Recognised> {
     let names: Vec<&str> =
         ["arrival", "input", "output"].iter().filter_map(|role| Some(mapping.get(role)?.0)).collect();
     Some(Recognised::new(FileKind::Table, &names))
-}
-
-/// The rank in an adapter's configuration.
-fn adapter_rank(text: &str) -> Option<u64> {
-    let at = text.find("\"r\"")?;
-    let value = text[at + 3..].trim_start().strip_prefix(':')?.trim_start();
-    value[..value.find(|c: char| !c.is_ascii_digit())?].parse().ok()
 }
 
 /// What a file was found to be.

@@ -4,6 +4,7 @@
 //! dimensions, such as norms, positions and biases, is left out: it is under one percent of a model's parameters. Layers of
 //! another kind than attention and MLP are rejected.
 
+pub mod adapter;
 mod family;
 mod fields;
 mod formats;

@@ -3,7 +3,7 @@ import type { App } from '../app/app.js';
 import { measuredFiles } from '../state/measured-files.js';
 import { part } from '../lib/part.js';
 import { parseLink } from '../simulation/module.js';
-import { codesOf, type RecognisedFile } from '../simulation/types.js';
+import { codesOf, type RecognisedFile, type ScenarioPatch } from '../simulation/types.js';
 import { Refusal } from '../simulation/worker-link.js';
 import type { StudioLink } from '../studio/studio-link.js';
 
@@ -18,13 +18,18 @@ async function reader(): Promise<StudioLink> {
   return desk;
 }
 
+/** What a file is, and where it is a launch line or an adapter what it makes of a scenario. */
+export async function recognised(file: File, scenario: ScenarioPatch): Promise<RecognisedFile> {
+  return (await reader()).call('recognise', { file, scenario });
+}
+
 /** Opens files that were dropped or chosen together: the first decides what they are. `operatorTables` takes those where they were
     dropped on the place for them. */
 export async function openFiles(app: App, files: readonly File[], operatorTables?: () => Promise<void>): Promise<void> {
   const [file] = files;
   if (file === undefined) return;
   try {
-    const found = await (await reader()).call('recognise', { file, scenario: app.store.values.value });
+    const found = await recognised(file, app.store.values.value);
     if (found.kind === 'operator_table' && operatorTables !== undefined) await operatorTables();
     else await openAs(app, files, file, found);
   } catch (thrown) {
@@ -33,7 +38,7 @@ export async function openFiles(app: App, files: readonly File[], operatorTables
   }
 }
 
-async function openAs(app: App, files: readonly File[], file: File, found: RecognisedFile): Promise<void> {
+export async function openAs(app: App, files: readonly File[], file: File, found: RecognisedFile): Promise<void> {
   const { name } = file;
   switch (found.kind) {
     case 'scenario': {
@@ -66,14 +71,23 @@ async function openAs(app: App, files: readonly File[], file: File, found: Recog
       return;
     }
     case 'launch_line':
-      if (found.scenario !== null) app.editor.replace(found.scenario, 'file');
-      app.notices.info('launch_line', () => launchText(app, name, found));
+    case 'adapter_config': {
+      const { scenario, told } = found;
+      const { modelDiagnostic } = await part(() => import('./own-model.js'));
+      const words = (): string => app.text.diagnostics(told, (one) => modelDiagnostic(app, one));
+      if (told.some(({ severity }) => severity === 'error') || scenario === null) {
+        app.notices.error(`scenario_failed ${codesOf(told)}`, () => app.text.t('notice.scenario_failed', { name, message: words() }));
+        return;
+      }
+      app.editor.replace(scenario, 'file');
+      const text = found.kind === 'launch_line' ? launchText : adapterText;
+      app.notices.info(found.kind, () => sentences(app, [text(app, name, found), words()]));
       return;
+    }
     case 'link':
       app.editor.replace(parseLink((await file.text()).trim()).scenario, 'file');
       app.notices.info('scenario_opened', () => app.text.t('notice.scenario_opened', { name }));
       return;
-    case 'adapter_config':
     case 'operator_table':
     case 'clients':
     case 'summary': {
@@ -96,23 +110,37 @@ async function openAs(app: App, files: readonly File[], file: File, found: Recog
 }
 
 /** What a line that launches a server sets, by the names of the controls. */
-function launchText({ text, parameters }: App, name: string, { detail, set, assumed, scenario, unknown_flags: unknown }: RecognisedFile): string {
+function launchText(app: App, name: string, { detail, set, assumed, scenario, unknown_flags: unknown }: RecognisedFile): string {
+  const { text, parameters } = app;
   const labels = set.map((path) => {
     const parameter = parameters.get(path);
     return parameter === undefined ? '' : text.label(parameter);
   }).filter((label) => label !== '');
-  const others = assumed.flatMap((path) => {
+  const others = settingsWords(app, assumed, scenario);
+  return sentences(app, [
+    text.t('notice.launch_line', { name, server: detail }),
+    // First, since a long notice is cut off.
+    others.length === 0 ? '' : text.t('notice.launch_assumed', { settings: text.list(others) }),
+    labels.length === 0 ? '' : text.t('notice.launch_sets', { settings: text.list(labels) }),
+    unknown.length === 0 ? '' : text.t('notice.launch_flags', { flags: unknown.join(', ') }),
+  ]);
+}
+
+function adapterText(app: App, name: string, { set, scenario }: RecognisedFile): string {
+  return app.text.t('notice.adapter_taken', { name, settings: app.text.list(settingsWords(app, set, scenario)) });
+}
+
+/** Settings of a scenario with their values, in the words of their controls. */
+export function settingsWords({ text, parameters }: App, paths: readonly string[], scenario: ScenarioPatch | null): string[] {
+  return paths.flatMap((path) => {
     const parameter = parameters.get(path);
     const value = scenario?.[path] ?? parameter?.default;
     return parameter === undefined || value === undefined ? [] : [`${text.label(parameter)} ${text.value(parameter, value)}`];
   });
-  return [
-    text.t('notice.launch_line', { name, server: detail }),
-    // First, since a long notice is cut off.
-    ...(others.length === 0 ? [] : [text.t('notice.launch_assumed', { settings: text.list(others) })]),
-    ...(labels.length === 0 ? [] : [text.t('notice.launch_sets', { settings: text.list(labels) })]),
-    ...(unknown.length === 0 ? [] : [text.t('notice.launch_flags', { flags: unknown.join(', ') })]),
-  ].join(text.language === 'zh' ? '' : ' ');
+}
+
+function sentences({ text }: App, all: readonly string[]): string {
+  return all.filter((sentence) => sentence !== '').join(text.language === 'zh' ? '' : ' ');
 }
 
 /** Lets files be dropped anywhere on the page. `over` hears whether one hangs over it. */

@@ -3,7 +3,7 @@
 
 export type AreaName =
   | 'capacity' | 'compare' | 'debugger' | 'deployment' | 'diagnostics' | 'gateway' | 'help' | 'hero' | 'lessons' | 'measured' | 'metrics' | 'measured_run' | 'monitor' | 'names'
-  | 'options' | 'own_model' | 'own_request' | 'page' | 'profile' | 'replicas' | 'search' | 'sweep' | 'crossover' | 'validation' | 'why' | 'workload';
+  | 'opening' | 'options' | 'own_model' | 'own_request' | 'page' | 'profile' | 'replicas' | 'search' | 'sweep' | 'crossover' | 'validation' | 'why' | 'workload';
 
 export type Table = Readonly<Record<string, string>>;
 export type Params = Readonly<Record<string, string | number>>;

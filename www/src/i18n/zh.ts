@@ -26,6 +26,7 @@ const LATER: Readonly<Record<LaterArea, () => Promise<Table>>> = {
   measured_run: () => import('./zh/measured_run.js').then(({ measuredRun }) => measuredRun),
   metrics: () => import('./zh/metrics.js').then(({ metrics }) => metrics),
   monitor: () => import('./zh/monitor.js').then(({ monitor }) => monitor),
+  opening: () => import('./zh/opening.js').then(({ opening }) => opening),
   own_model: () => import('./zh/own_model.js').then(({ ownModel }) => ownModel),
   own_request: () => import('./zh/own_request.js').then(({ ownRequest }) => ownRequest),
   profile: () => import('./zh/profile.js').then(({ profile }) => profile),

@@ -22,4 +22,12 @@ export function listenToShortcuts(app: App): void {
       void part(() => import('../help/help-dialog.js')).then(({ showHelp }) => showHelp(app));
     }
   });
+  // What is pasted where nothing takes text is meant for the page.
+  addEventListener('paste', (event) => {
+    const at = event.target instanceof Element ? event.target : null;
+    const text = event.clipboardData?.getData('text/plain') ?? '';
+    if (event.defaultPrevented || text.trim() === '' || (at !== null && at.closest('input, textarea, [contenteditable]') !== null)) return;
+    event.preventDefault();
+    void part(() => import('../files/open-dialog.js')).then(({ showOpening }) => showOpening(app, text));
+  });
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use servescope_settings::diagnostic::Diagnostic;
 use servescope_settings::file_kind::{FileKind, HEAD_BYTES, Launched, recognise};
+use servescope_settings::model_config::adapter::AdapterFile;
 use servescope_settings::scenario::{Scenario, ScenarioPatch};
 use servescope_traces::curve_file::with_curve;
 use servescope_traces::lengths_file::take_lengths;
@@ -22,14 +23,16 @@ pub struct RecognisedFile {
     pub keys: Vec<String>,
     /// The terminal's command that goes on with it; "" where there is none.
     pub command: String,
-    /// The scenario with what a launch line sets.
+    /// The scenario with what a launch line or an adapter sets.
     pub scenario: Option<ScenarioPatch>,
-    /// Paths of what a launch line sets.
+    /// Paths of what it sets.
     pub set: Vec<String>,
     /// Paths of what a launch line does not say, with their values in `scenario`: the GPU, the model, that there are no adapters.
     pub assumed: Vec<String>,
     /// Flags of a launch line that have no parameter, or whose value has none.
     pub unknown_flags: Vec<String>,
+    /// What is wrong with the values of a launch line or with an adapter, and what should be known about it.
+    pub told: Vec<Diagnostic>,
 }
 
 impl RecognisedFile {
@@ -47,6 +50,7 @@ impl RecognisedFile {
             set: Vec::new(),
             assumed: Vec::new(),
             unknown_flags: Vec::new(),
+            told: Vec::new(),
         };
         let found = match recognise(head) {
             Err(unknown) => return Self { kind: unknown.looks, keys: unknown.keys, ..nothing },
@@ -62,17 +66,33 @@ impl RecognisedFile {
         };
         match kind {
             FileKind::LaunchLine(server) => known.launching(server.launched(text, scenario)),
+            FileKind::AdapterConfig => known.adapting(name, text, scenario.clone()),
             _ => known,
         }
     }
 
-    fn launching(self, Launched { scenario, set, assumed, unknown }: Launched) -> Self {
+    fn adapting(self, name: &str, text: &str, mut scenario: Scenario) -> Self {
+        let taken = AdapterFile::read(name, text)
+            .and_then(|adapter| adapter.apply(&mut scenario).map_err(|error| vec![error]));
+        match taken {
+            Ok((set, told)) => Self {
+                scenario: Some(scenario.patch()),
+                set: set.into_iter().map(str::to_owned).collect(),
+                told,
+                ..self
+            },
+            Err(told) => Self { told, ..self },
+        }
+    }
+
+    fn launching(self, Launched { scenario, set, assumed, unknown, errors }: Launched) -> Self {
         let owned = |paths: Vec<&str>| paths.into_iter().map(str::to_owned).collect();
         Self {
             scenario: Some(scenario.patch()),
             set: owned(set),
             assumed: owned(assumed),
             unknown_flags: unknown,
+            told: errors,
             ..self
         }
     }

@@ -4,6 +4,7 @@
 
 use servescope_cost::models::Model;
 
+use crate::diagnostic::Diagnostic;
 use crate::parameters::choices::CostKind;
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
@@ -111,6 +112,8 @@ pub struct Launched {
     pub assumed: Vec<&'static str>,
     /// Flags that have no parameter, or whose value has none.
     pub unknown: Vec<String>,
+    /// What is wrong with values of the line.
+    pub errors: Vec<Diagnostic>,
 }
 
 /// Flags by which a server serves adapters.
@@ -184,14 +187,14 @@ impl Server {
     /// A scenario with what a line sets. The linear iteration times are of no server that is launched so: measured kernels of the
     /// scenario's GPU stand in their place, or the roofline where there are none.
     pub fn launched(self, text: &str, before: &Scenario) -> Launched {
-        let (settings, mut unknown) = self.settings(text);
+        let (settings, unknown) = self.settings(text);
         let mut scenario = before.clone();
-        let mut set = Vec::new();
+        let (mut set, mut errors) = (Vec::new(), Vec::new());
         for setting in settings {
             let Some((path, value)) = setting.split_once('=') else { continue };
-            match (scenario.set_text(path, value), Id::from_path(path)) {
-                (Ok(()), Some(id)) => set.push(id.row().id),
-                _ => unknown.push(setting),
+            match scenario.set_text(path, value) {
+                Ok(()) => set.extend(Id::from_path(path).map(|id| id.row().id)),
+                Err(error) => errors.push(error),
             }
         }
         if scenario.get(Id::CostKind) == Value::Choice(CostKind::Linear.name()) {
@@ -209,7 +212,7 @@ impl Server {
             set.retain(|path| *path != Id::Adapters.row().id);
             assumed.push(Id::Adapters.row().id);
         }
-        Launched { scenario, set, assumed, unknown }
+        Launched { scenario, set, assumed, unknown, errors }
     }
 
     /// What a line does not say, in English.

@@ -24,5 +24,8 @@ export const ownModel = area('own_model', {
   'config_assumed': '{file}: {field} is not there; {value} is taken.',
   'config_weights': '{file}: the weight format “{value}” is not known; the weights stay as they were set.',
   'config_ignored': '{file}: these fields are ignored: {fields}.',
+  'config_adapter_dora': '{file}: the magnitudes of DoRA are left out.',
+  'config_adapter_modules': '{file}: {modules} are counted as no module of their own.',
+  'config_adapter_slots': 'A slot has room for all linear modules and computes them, whatever the adapter has, as vLLM does.',
   'config_cost': 'The iteration-time model is now the roofline: the former one does not know dimensions of models.',
 });

@@ -24,5 +24,8 @@ export const ownModel: Translation<typeof english> = {
   'config_assumed': '{file}：没有 {field}，按 {value} 处理。',
   'config_weights': '{file}：未知的权重格式“{value}”，权重格式保持原来的设置。',
   'config_ignored': '{file}：忽略了这些字段：{fields}。',
+  'config_adapter_dora': '{file}：DoRA 的幅度参数不计。',
+  'config_adapter_modules': '{file}：{modules} 不作为单独的模块计算。',
+  'config_adapter_slots': '槽位为所有线性模块预留显存并全部计算，不论适配器包含哪些模块，与 vLLM 相同。',
   'config_cost': '迭代耗时模型已改为 Roofline：原来的模型不了解这些尺寸。',
 };

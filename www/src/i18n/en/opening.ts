@@ -1,0 +1,31 @@
+// The box for what people bring: a command, a file's text or a link.
+import { area } from '../area.js';
+
+export const opening = area('opening', {
+  'title': 'Paste or open anything',
+  'about': 'A “vllm serve” or SGLang command, a benchmark result, a trace, a config.json, an adapter_config.json, a scenario or a link. Nothing leaves this machine.',
+  'text': 'Command, text of a file, or link',
+  'pasted': 'The pasted text',
+  'open': 'Open it',
+  'files': 'Choose files…',
+  'close': 'Close',
+  'empty': 'Paste something, and what it is stands here.',
+  'found.scenario': 'This is a scenario. Its settings replace those in the controls.',
+  'found.trace': 'This is a trace of requests ({detail}). It is simulated in place of generated requests.',
+  'found.table': 'This is a table of requests. Its columns can be named under “Traffic source”.',
+  'found.lengths': 'These are lengths of requests without arrival times ({detail}). Generated requests take their lengths.',
+  'found.clients': 'These are clients of ServeGen. In a terminal: {command}',
+  'found.result': 'This is a measured run ({detail}). Validation shows it beside a simulated one.',
+  'found.model_config': 'This is the config.json of a model. The model is taken.',
+  'found.adapter_config': 'This is the configuration of a LoRA adapter. Adapters take its rank.',
+  'found.operator_table': 'This is a table of operator times. Open it under “Use your own measurements”, where its model and GPU are named.',
+  'found.curve': 'This is a rate of arrivals over time. Arrivals follow it.',
+  'found.launch_line': 'This command launches {detail}. Its flags become settings.',
+  'found.link': 'This is a link to a run. Its settings replace those in the controls.',
+  'found.summary': 'This is the summary of a run. The settings of a run are in its scenario file or its link.',
+  'found.unknown': 'It is not recognised. It begins with {keys}.',
+  'sets': 'It sets {settings}.',
+  'none': 'There is no setting for {flags}: they change nothing here.',
+  'scheduler': 'The scheduler of {detail} is not modelled. That of the controls stands in its place.',
+  'gpu': 'The GPU of that server',
+});

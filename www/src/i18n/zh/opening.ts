@@ -1,0 +1,31 @@
+import type { Translation } from '../area.js';
+import type { opening as english } from '../en/opening.js';
+
+export const opening: Translation<typeof english> = {
+  'title': '粘贴或打开任何内容',
+  'about': '可以是 vLLM 或 SGLang 的启动命令、基准测试结果、trace、config.json、adapter_config.json、场景或链接。内容不会离开本机。',
+  'text': '命令、文件内容或链接',
+  'pasted': '粘贴的内容',
+  'open': '打开',
+  'files': '选择文件…',
+  'close': '关闭',
+  'empty': '粘贴后，这里会说明它是什么。',
+  'found.scenario': '这是一个场景，其设置将取代控件中的设置。',
+  'found.trace': '这是请求的 trace（{detail}），将取代生成的请求进行模拟。',
+  'found.table': '这是请求的表格，可在“流量来源”中指定各列的含义。',
+  'found.lengths': '这是没有到达时间的请求长度（{detail}），生成的请求将采用这些长度。',
+  'found.clients': '这是 ServeGen 的客户端。请在终端中运行：{command}',
+  'found.result': '这是一次实测（{detail}），“验证”页会把它与模拟并列显示。',
+  'found.model_config': '这是模型的 config.json，将采用该模型。',
+  'found.adapter_config': '这是 LoRA adapter 的配置，adapter 将采用其中的秩。',
+  'found.operator_table': '这是算子耗时表。请在“使用自己的测量数据”中打开，那里可填写模型和 GPU。',
+  'found.curve': '这是随时间变化的到达率，到达将按此进行。',
+  'found.launch_line': '这是启动 {detail} 的命令，其参数将成为设置。',
+  'found.link': '这是一次运行的链接，其设置将取代控件中的设置。',
+  'found.summary': '这是一次运行的摘要。运行的设置在其场景文件或链接中。',
+  'found.unknown': '无法识别，它的开头是 {keys}。',
+  'sets': '它设置了：{settings}。',
+  'none': '以下参数没有对应的设置，在这里不起作用：{flags}。',
+  'scheduler': '{detail} 的调度器没有建模，由控件中选择的调度器代替。',
+  'gpu': '该服务器的 GPU',
+};
