@@ -1,4 +1,5 @@
 // The bar above the results while they are of other settings than those in the controls: why, and how to go on.
+import { chooseFiles } from '../files/open-file.js';
 import { html, nothing, type TemplateResult } from 'lit';
 import { reason, shownInstead } from '../ui/belonging-words.js';
 import { LightElement } from '../app/element.js';
@@ -38,7 +39,7 @@ export class StaleBar extends LightElement {
     const restorable = shown !== null && (shown.traffic.info === null || shown.traffic.files.length > 0 || shown.traffic.info === app.traceFile.info.value);
     return [
       control === undefined ? nothing : this.#choice('control', t('stale.control', { name: app.text.label(control) }), () => { reveal(app, control); }),
-      why === 'file' ? this.#choice('open', t('stale.open'), openDialog) : nothing,
+      why === 'file' ? this.#choice('open', t('stale.open'), chooseFiles) : nothing,
       why === 'file' ? this.#choice('without', t('stale.without'), () => { app.withoutFile(); }) : nothing,
       why !== 'file' && again ? this.#choice('run', t('stale.run'), () => { app.run(); }) : nothing,
       restorable ? this.#choice('back', t('stale.back'), () => { void app.back(); }) : nothing,
@@ -50,10 +51,6 @@ export class StaleBar extends LightElement {
   #choice(action: 'control' | 'open' | 'without' | 'run' | 'back' | 'undo' | 'reset', label: string, act: () => void): TemplateResult {
     return html`<button type="button" data-action=${action} ?disabled=${action === 'run' && this.app.session.value.state === 'running'} @click=${act}>${label}</button>`;
   }
-}
-
-function openDialog(): void {
-  document.querySelector<HTMLInputElement>('page-header input[type=file]')?.click();
 }
 
 customElements.define('stale-bar', StaleBar);

@@ -5,7 +5,7 @@ import { LightElement } from '../app/element.js';
 import { opening } from '../i18n/en/opening.js';
 import type { RecognisedFile } from '../simulation/types.js';
 import type { Watchable } from '../lib/topic.js';
-import { openAs, openFiles, recognised, settingsWords } from './open-file.js';
+import { chooseFiles, openAs, recognised, settingsWords } from './open-file.js';
 import './open-dialog.css';
 
 /** How long typing has to rest until the text is looked at, ms. */
@@ -53,8 +53,7 @@ export class OpenDialog extends LightElement {
         ${found?.kind === 'launch_line' ? this.#gpus() : nothing}
         <div class="choices">
           <button type="button" class="primary" data-action="open-it" ?disabled=${found === null || !isOpened(found)} @click=${() => { void this.#open(); }}>${t('open')}</button>
-          <button type="button" @click=${() => { this.querySelector<HTMLInputElement>('input[type=file]')?.click(); }}>${t('files')}</button>
-          <input type="file" hidden multiple aria-label=${t('files')} @change=${(event: Event) => { this.#chosen(event); }}>
+          <button type="button" @click=${() => { this.#close(); chooseFiles(); }}>${t('files')}</button>
           <button type="button" @click=${() => { this.#close(); }}>${t('close')}</button>
         </div>
       </dialog>`;
@@ -126,13 +125,6 @@ export class OpenDialog extends LightElement {
     this.#close();
     const file = this.#file();
     await openAs(this.app, [file], file, found);
-  }
-
-  #chosen(event: Event): void {
-    const input = event.target as HTMLInputElement;
-    this.#close();
-    void openFiles(this.app, [...(input.files ?? [])]);
-    input.value = '';
   }
 
   #close(): void {

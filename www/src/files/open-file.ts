@@ -143,6 +143,11 @@ function sentences({ text }: App, all: readonly string[]): string {
   return all.filter((sentence) => sentence !== '').join(text.language === 'zh' ? '' : ' ');
 }
 
+/** Asks for files, which are opened as those that are dropped. */
+export function chooseFiles(): void {
+  document.querySelector<HTMLInputElement>('page-header input[type=file]')?.click();
+}
+
 /** Lets files be dropped anywhere on the page. `over` hears whether one hangs over it. */
 export function acceptDrops(app: App, over: (hanging: boolean) => void): void {
   const carriesFile = (event: DragEvent): boolean => event.dataTransfer?.types.includes('Files') === true;

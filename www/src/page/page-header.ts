@@ -54,8 +54,7 @@ export class PageHeader extends LightElement {
         <button type="button" data-action="link" @click=${() => { void this.#copy(app.link(), 'notice.link_copied'); }}>${t('menu.share')}</button>
         <button type="button" data-action="command" @click=${() => { void this.#copy(this.#command(), 'notice.command_copied'); }}>${t('menu.command')}</button>
         ${menu({ className: 'export', label: t('menu.export'), content: exportItems(app) })}
-        <button type="button" data-action="paste" title=${t('menu.paste_title')} @click=${() => { void part(() => import('../files/open-dialog.js')).then(({ showOpening }) => showOpening(app)); }}>${t('menu.paste')}</button>
-        <button type="button" @click=${() => { this.querySelector<HTMLInputElement>('input[type=file]')?.click(); }}>${t('menu.open')}</button>
+        <button type="button" data-action="open" title=${t('menu.open_title')} @click=${() => { void part(() => import('../files/open-dialog.js')).then(({ showOpening }) => showOpening(app)); }}>${t('menu.open')}</button>
         <input type="file" hidden multiple accept=".csv,.json,.jsonl,.yaml,.yml,.txt,.sh,.gz" aria-label=${t('menu.open')} @change=${(event: Event) => { this.#opened(event); }}>
         ${this.#settings()}
       </div>

@@ -4,6 +4,7 @@ import type { APIRequestContext, Page } from '@playwright/test';
 import { capacity } from '../../src/i18n/en/capacity.js';
 import { compare } from '../../src/i18n/en/compare.js';
 import { gateway } from '../../src/i18n/en/gateway.js';
+import { opening } from '../../src/i18n/en/opening.js';
 import { lessons } from '../../src/i18n/en/lessons.js';
 import { validation } from '../../src/i18n/en/validation.js';
 import { why } from '../../src/i18n/en/why.js';
@@ -108,8 +109,9 @@ test('a student sees a quota protect others from a greedy user', ONLY_WHOLE, asy
 test('an engineer loads a trace that breaks the limits, and raises them', ONLY_WHOLE, async ({ page }) => {
   await open(page);
   const person = new Person(page);
-  const chooser = page.waitForEvent('filechooser');
   await person.press('button', t('menu.open'));
+  const chooser = page.waitForEvent('filechooser');
+  await person.press('button', words.say(opening)('files'));
   person.actions += 1;
   await (await chooser).setFiles({ name: 'long.csv', mimeType: 'text/csv', buffer: Buffer.from('arrival_s,input_tokens,output_tokens\n0,5000,100\n1,100,20\n2,2500,2000\n') });
   await expect(page.getByRole('button', { name: t('limits.raise') })).toBeVisible();

@@ -25,7 +25,7 @@ export const opening = area('opening', {
   'found.summary': 'This is the summary of a run. The settings of a run are in its scenario file or its link.',
   'found.unknown': 'It is not recognised. It begins with {keys}.',
   'sets': 'It sets {settings}.',
-  'none': 'There is no setting for {flags}: they change nothing here.',
+  'none': 'Without effect here: {flags}.',
   'scheduler': 'The scheduler of {detail} is not modelled. That of the controls stands in its place.',
   'gpu': 'The GPU of that server',
 });

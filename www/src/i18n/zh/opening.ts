@@ -25,7 +25,7 @@ export const opening: Translation<typeof english> = {
   'found.summary': '这是一次运行的摘要。运行的设置在其场景文件或链接中。',
   'found.unknown': '无法识别，它的开头是 {keys}。',
   'sets': '它设置了：{settings}。',
-  'none': '以下参数没有对应的设置，在这里不起作用：{flags}。',
+  'none': '在这里不起作用：{flags}。',
   'scheduler': '{detail} 的调度器没有建模，由控件中选择的调度器代替。',
   'gpu': '该服务器的 GPU',
 };
