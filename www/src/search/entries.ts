@@ -7,7 +7,7 @@ import { lessons, wantLessons } from '../state/lessons.js';
 import { presetWords } from '../state/presets.js';
 import type { Entry } from './find.js';
 import { part } from '../lib/part.js';
-import { DOCS, LIMITS, PARAMETER_WORDS, SECTIONS } from './topics.js';
+import { DOCS, LESSON_WORDS, LIMITS, PARAMETER_WORDS, SECTIONS } from './topics.js';
 
 /**
  * What is left out, sections, parameters, the charts that are on the page now, lessons, presets, the rows of the glossary, and the
@@ -60,7 +60,7 @@ function sections({ text }: App): Entry[] {
 }
 
 function lessonEntries({ text: { language } }: App): Entry[] {
-  return lessons.value.map(({ id, title, about }): Entry => ({ kind: 'lesson', id, label: title[language], about: about[language], also: Object.values(title).join(', ') }));
+  return lessons.value.map(({ id, title, about }): Entry => ({ kind: 'lesson', id, label: title[language], about: about[language], also: [...Object.values(title), LESSON_WORDS[id] ?? ''].join(', ') }));
 }
 
 function docs({ text: { language } }: App): Entry[] {

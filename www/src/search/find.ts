@@ -17,7 +17,7 @@ const MISSED = Infinity;
 
 /** The entries in which every word of the query occurs. Where two fit alike, the earlier one comes first. */
 export function find(entries: readonly Entry[], query: string): Entry[] {
-  const words = query.toLowerCase().split(/\s+/).filter((word) => word !== '');
+  const words = plain(query).split(/\s+/).filter((word) => word !== '');
   if (words.length === 0) return [];
   return entries
     .map((entry, place) => ({ entry, place, distance: distanceOf(entry, words) }))
@@ -27,9 +27,14 @@ export function find(entries: readonly Entry[], query: string): Entry[] {
     .map(({ entry }) => entry);
 }
 
+/** Names of flags, of fields and of things differ by what stands between their words. */
+function plain(text: string): string {
+  return text.toLowerCase().replace(/[-_]/g, ' ');
+}
+
 /** 0 where the label begins with the query; more the further away from the label its words occur. */
 function distanceOf({ id, label, about, also }: Entry, words: readonly string[]): number {
-  const [name, path, other, text] = [label, id, also, about].map((part) => part.toLowerCase()) as [string, string, string, string];
+  const [name, path, other, text] = [label, id, also, about].map(plain) as [string, string, string, string];
   if (name.startsWith(words.join(' '))) return 0;
   let sum = 0;
   for (const word of words) {

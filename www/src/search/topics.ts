@@ -61,7 +61,7 @@ export const LIMITS: readonly Limit[] = [
       en: 'The KV cache of a model with images is up to 2 GiB too large here. Instead: set the size of the KV cache that your server prints when it starts.',
       zh: '带图像的模型，这里的 KV 缓存最多偏大 2 GiB。替代办法：填入你的服务器启动时打印的 KV 缓存大小。',
     },
-    words: 'image vision multimodal encoder drafter offload tier 图像 多模态 编码器 草稿',
+    words: 'image vision multimodal encoder drafter KV offload offloading tier LMCache CPU memory 图像 多模态 编码器 草稿',
   },
   {
     id: 'graphs', row: "CUDA graphs before vLLM 0.20, and the memory of other engines' graphs",
@@ -77,6 +77,15 @@ export const LIMITS: readonly Limit[] = [
     title: { en: 'GPU clocks, heat, energy: not modelled', zh: 'GPU 频率、温度、能耗：未建模' },
     instead: { en: 'Two equal batches take equal times. Instead: plan with headroom.', zh: '相同的批次耗时相同。替代办法：规划时留出余量。' },
     words: 'energy power watts carbon throttling clock frequency noisy neighbour MIG MPS sharing 能耗 功耗 降频',
+  },
+  {
+    id: 'accelerators', row: 'accelerators that are no GPUs (TPU, Trainium, Gaudi)',
+    title: { en: 'TPU, Trainium, Gaudi: not modelled', zh: 'TPU、Trainium、Gaudi：未建模' },
+    instead: {
+      en: 'Every device is a GPU, and kernels were measured on NVIDIA’s. Instead: describe the device as a GPU of your own by its memory, bandwidth and FLOP/s. The roofline computes its times, and their error is not known.',
+      zh: '所有设备都按 GPU 处理，实测的 kernel 都来自 NVIDIA GPU。替代办法：在“自己的 GPU”中填入显存、带宽与 FLOP/s，由 Roofline 计算耗时，其误差未知。',
+    },
+    words: 'TPU Trainium Inferentia Gaudi NPU Ascend Cerebras Groq accelerator 加速器 昇腾',
   },
   {
     id: 'network', row: 'networks between client and gateway',
@@ -112,6 +121,14 @@ export const LIMITS: readonly Limit[] = [
     words: 'AIBrix Azure grouping group interval prompts prompt collection ShareGPT dataset bodies tokenizer 分组 提示词集合',
   },
 ];
+
+/** Further words for lessons. */
+export const LESSON_WORDS: Readonly<Record<string, string>> = {
+  batching: 'in-flight batching dynamic batching 动态批处理',
+  long_prompt: 'head of line blocking HOL 队头阻塞',
+  fairness: 'noisy neighbor noisy neighbour multi-tenant isolation 隔离',
+  memory: 'out of memory OOM KV cache preemption 显存不足',
+};
 
 /** A page of the documentation by the name of its file. */
 export interface DocsPage { page: string; title: Words; words: string }
@@ -155,7 +172,7 @@ export interface SectionPlace { id: string; tab: 'explore' | 'learn' | 'plan' | 
 
 export const SECTIONS: readonly SectionPlace[] = [
   { id: 'learn', tab: 'learn', selector: 'learn-page', title: 'tab.learn', words: 'lessons course tutorial presets examples class 课程 教学 示例' },
-  { id: 'plan', tab: 'plan', selector: 'capacity-page', title: 'tab.plan', words: 'cheapest cost price USD which GPU how many GPUs replicas sizing capacity budget quantization tensor parallel vllm serve command 最便宜 成本 价格 多少 GPU 容量' },
+  { id: 'plan', tab: 'plan', selector: 'capacity-page', title: 'tab.plan', words: 'cheapest cost per million tokens cost price USD which GPU how many GPUs replicas sizing capacity budget quantization tensor parallel vllm serve command 最便宜 成本 价格 多少 GPU 容量' },
   { id: 'validation', tab: 'validation', selector: 'validation-page', title: 'tab.validation', words: 'benchmark results accuracy measured error trust AIConfigurator InferenceX compare with a measured run bench serve result import 基准测试 实测 误差' },
   { id: 'source', tab: 'explore', selector: '[data-fold=source]', title: 'section.source', words: 'import trace file upload open CSV JSONL load own data export 导入 上传 文件' },
   { id: 'own', tab: 'explore', selector: '[data-fold=own]', title: 'section.own_request', words: 'single request one request my request 单个请求' },
@@ -163,9 +180,9 @@ export const SECTIONS: readonly SectionPlace[] = [
   { id: 'sweep', tab: 'explore', selector: '[data-fold=sweep]', title: 'section.sweep', words: 'sweep grid vary sensitivity experiment crossover 扫描 敏感性 实验' },
   { id: 'why', tab: 'explore', selector: '[data-fold=why]', title: 'section.why', words: 'why slow cause reason explain blame bottleneck spike tail 为什么 原因 瓶颈 慢' },
   { id: 'debugger', tab: 'explore', selector: '[data-fold=debugger]', title: 'section.debugger', words: 'step trace decision scheduler batch inspect 单步 决策' },
-  { id: 'monitor', tab: 'explore', selector: '[data-fold=monitor]', title: 'section.monitor', words: 'tenant usage per user over time fairness 租户 用量' },
+  { id: 'monitor', tab: 'explore', selector: '[data-fold=monitor]', title: 'section.monitor', words: 'tenant multi-tenant noisy neighbor noisy neighbour usage per user over time fairness 租户 用量' },
   { id: 'who', tab: 'explore', selector: '#who', title: 'section.who', words: 'per user per adapter tenant table 租户 每用户' },
-  { id: 'happens', tab: 'explore', selector: '.charts.happens', title: 'section.happens', words: 'timeline running waiting memory charts 时间线 图表' },
+  { id: 'happens', tab: 'explore', selector: '.charts.happens', title: 'section.happens', words: 'timeline running waiting throughput tokens per second memory charts 时间线 图表 吞吐' },
   { id: 'feel', tab: 'explore', selector: '.charts.feel', title: 'section.feel', words: 'latency TTFT distribution percentile CDF 延迟 分位数' },
   { id: 'arrives', tab: 'explore', selector: '.charts.arrives', title: 'section.arrives', words: 'arrivals gaps lengths input 到达 长度' },
 ];
@@ -173,12 +190,23 @@ export const SECTIONS: readonly SectionPlace[] = [
 /** Further words for parameters. */
 export const PARAMETER_WORDS: Readonly<Record<string, string>> = {
   'fleet.weights': 'quantization quantisation quantized FP8 INT8 INT4 AWQ GPTQ 量化',
-  'fleet.kv_format': 'quantization KV cache quantization 量化',
+  'fleet.kv_format': 'quantization KV cache quantization KV cache dtype 量化',
   'scheduler.prefix_cache': 'RadixAttention radix APC prompt caching system prompt 提示词缓存',
   'workload.sessions.kind': 'agent agents agentic tool call tool calls multi-turn chat conversation 智能体 工具调用 多轮',
   'workload.think.mean_s': 'tool call time tool latency agent 工具调用 智能体',
   'workload.prefix.kind': 'system prompt agent shared context RAG 系统提示词',
   'scheduler.kind': 'engine policy own policy 引擎 策略',
+  'scheduler.max_running_requests': 'max_num_seqs batch size concurrent requests 批大小 并发',
+  'scheduler.batch_max_tokens': 'max_num_batched_tokens',
+  'scheduler.max_request_tokens': 'max_model_len context length context window 上下文长度',
+  'scheduler.block_size': 'paged attention PagedAttention page size',
+  'fleet.memory_margin': 'gpu_memory_utilization mem_fraction_static 显存占比',
+  'fleet.tensor_parallel': 'tensor_parallel_size TP size 张量并行',
+  'fleet.replicas': 'data parallel size DP 数据并行',
+  'workload.adapters.count': 'enable_lora multi-LoRA',
+  'slo.ttft_s': 'SLA service level objective',
+  'slo.tpot_s': 'SLA service level objective',
+  'slo.tbt_s': 'SLA service level objective ITL',
   'fleet.router': 'load balancer routing prefix-aware 负载均衡',
   'workload.rate_rps': 'QPS requests per second traffic load 流量',
 };
