@@ -48,6 +48,7 @@ export class StationLine extends LightElement {
       await new Promise((next) => { requestAnimationFrame(next); });
       const { runHero } = await part(() => import('../hero/run-hero.js'));
       this.#hero = runHero(this.app);
+      this.#hero.plays = true;
       this.#forget = this.#hero.data.view.subscribe(() => { this.requestUpdate(); });
       this.requestUpdate();
     } catch (thrown) {

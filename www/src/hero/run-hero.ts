@@ -19,6 +19,8 @@ import './run-hero.css';
 const SPEEDS = ['run', 'true', 'tenth', 'iteration'] as const;
 type Speed = (typeof SPEEDS)[number];
 const PLAYED_IN_S = 30;
+/** Before the time at which the queue is longest, seconds of the run from which the page plays by itself. */
+const RISE_S = 8;
 /** Before a request that is followed, seconds of its picture. */
 const LEAD_S = 2;
 /** Cursors that this element sets. */
@@ -32,6 +34,8 @@ export class RunHero extends LightElement implements Drawable {
   declare speed: Speed | undefined;
   /** Whether it plays by itself as soon as there is a run; not where the reader asks for less motion. */
   declare starts: boolean | undefined;
+  /** Whether it plays once by itself when it is first in sight, towards the longest queue, and goes on until someone points at another time. */
+  plays = false;
   declare data: HeroData;
   readonly asks = true;
   #columns: { width: number; shares: readonly number[] } | null = null;
@@ -110,6 +114,13 @@ export class RunHero extends LightElement implements Drawable {
       if (this.#still.matches) return;
       this.speed = 'true';
       this.app.cursor.set({ time: Math.max(0, time - LEAD_S), chart: OWN });
+      this.#play(true);
+    }
+    if (this.plays && this.data.view.value !== null && this.place.getClientRects().length > 0) {
+      this.plays = false;
+      if (this.#still.matches || this.app.cursor.value !== null) return;
+      this.speed = 'true';
+      this.app.cursor.set({ time: Math.max(0, this.data.at.time - RISE_S), chart: OWN });
       this.#play(true);
     }
     if (this.starts !== true || this.data.view.value === null) return;
@@ -197,6 +208,11 @@ export class RunHero extends LightElement implements Drawable {
     let last: number | null = null;
     const step = (now: number): void => {
       if (this.playing !== true || !this.isConnected) return;
+      // Someone points at another time.
+      if (cursor.value !== null && cursor.value.chart !== OWN) {
+        this.playing = false;
+        return;
+      }
       // In another tab it is out of sight, and its cursor would move the charts there.
       if (this.place.getClientRects().length === 0) {
         this.playing = false;

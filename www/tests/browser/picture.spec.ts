@@ -24,11 +24,30 @@ test('the picture shows the run at its longest queue, and is scrubbed with the c
   await expect(page.locator('run-hero [data-action=play]')).toHaveCount(0);
 });
 
+test('the picture plays by itself towards the longest queue, and stops where someone points at another time', async ({ page }) => {
+  await open(page);
+  const time = async (): Promise<number> => Number(await page.locator('run-hero .hero-time').getAttribute('data-time'));
+  await expect.poll(time).toBeGreaterThan(8);
+  const longest = await time();
+  await page.emulateMedia({ reducedMotion: 'no-preference' });
+  await open(page);
+  const play = page.getByRole('button', { name: 'Pause' });
+  await expect(play).toBeVisible();
+  const first = await time();
+  expect(first).toBeLessThan(longest);
+  await expect.poll(time).toBeGreaterThan(first + 1);
+  await page.locator('[data-chart=running_waiting] .plot').hover({ position: { x: 300, y: 40 } });
+  await expect(page.getByRole('button', { name: 'Play' })).toBeVisible();
+});
+
 test('the picture plays on request', async ({ page }) => {
   await page.emulateMedia({ reducedMotion: 'no-preference' });
   await open(page);
   const play = page.locator('run-hero [data-action=play]');
   const time = async (): Promise<number> => Number(await page.locator('run-hero .hero-time').getAttribute('data-time'));
+  // It plays by itself at first.
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.locator('run-hero .hero-speed').selectOption('run');
   await play.click();
   await expect(page.locator('run-hero .hero-time')).toHaveAttribute('data-why', 'cursor');
   const first = await time();
