@@ -175,9 +175,8 @@ impl ScenarioArguments {
 /// Sets what a line that launches a server sets, and says on standard error what it does not say and which flags have no setting here.
 /// Returns what is wrong with its values.
 fn launch(scenario: &mut Scenario, line: &str, settings: &[String]) -> Result<Vec<Diagnostic>, String> {
-    let server = match recognise(line.as_bytes()) {
-        Ok(Recognised { kind: FileKind::LaunchLine(server), .. }) => server,
-        _ => return Err(format!("--vllm-serve: a line with `vllm serve` expected, got {line:?}")),
+    let Ok(Recognised { kind: FileKind::LaunchLine(server), .. }) = recognise(line.as_bytes()) else {
+        return Err(format!("--vllm-serve: a line with `vllm serve` expected, got {line:?}"));
     };
     if server != Server::Vllm {
         note(&format!(

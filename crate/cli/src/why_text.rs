@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use servescope_output::why::{Holders, RequestDelay, RequestWhy, Why, WhyGroup};
+use servescope_output::why::{AllWaiting, Holders, RequestDelay, RequestWhy, Why, WhyGroup};
 
 /// Delays that a sentence names.
 const NAMED: usize = 4;
@@ -143,6 +143,7 @@ pub(crate) fn table(why: &Why, requests: &[RequestWhy]) -> String {
         let share = 100.0 * time.seconds / all;
         let _ = writeln!(text, "  {:<22}{:>12.3} s {share:>6.1} %", name(time.cause), time.seconds);
     }
+    text.push_str(&waiting(&why.waiting));
     for (of, groups) in [("user", &why.users), ("adapter", &why.adapters)] {
         if groups.len() > 1 {
             text.push_str(&matrix(of, groups, why));
@@ -152,6 +153,32 @@ pub(crate) fn table(why: &Why, requests: &[RequestWhy]) -> String {
         let _ = writeln!(text, "{}", sentence(request));
     }
     text
+}
+
+/// A prompt or an output counts as long where it is this many times the median.
+const LONG: f64 = 2.0;
+
+/// The few requests that most of the waiting was behind.
+fn waiting(all: &AllWaiting) -> String {
+    let Some(behind) = all.behind else { return String::new() };
+    let others = match behind.requests {
+        1 => format!("request {}", behind.first),
+        count => format!("request {} and {} others of {}", behind.first, count - 1, behind.of_all),
+    };
+    let long = if behind.input_tokens >= LONG * behind.all_input_tokens {
+        format!(
+            ", with prompts of {:.0} tokens (median; of all {:.0})",
+            behind.input_tokens, behind.all_input_tokens
+        )
+    } else if behind.output_tokens >= LONG * behind.all_output_tokens {
+        format!(
+            ", with outputs of {:.0} tokens (median; of all {:.0})",
+            behind.output_tokens, behind.all_output_tokens
+        )
+    } else {
+        String::new()
+    };
+    format!("half of all waiting ({:.1} s in all) is behind {others}{long}\n", all.seconds)
 }
 
 fn label(of: &str, group: &WhyGroup) -> String {

@@ -8,6 +8,7 @@ mod holders;
 mod iterations;
 mod queue;
 pub mod request_time;
+pub mod waiting;
 
 use crate::replica_index::ReplicaIndex;
 use crate::report::Report;

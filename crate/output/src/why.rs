@@ -6,8 +6,10 @@ use servescope_engine::Report;
 use servescope_engine::explain::cause::{ByCause, Cause};
 use servescope_engine::explain::delays::{Behind, Delay, Delays};
 use servescope_engine::explain::request_time::WhyTables;
+use servescope_engine::explain::waiting::Waiting;
 use servescope_engine::queue::Client;
-use servescope_workload::BASE_MODEL;
+use servescope_workload::statistics::{median, sort};
+use servescope_workload::{BASE_MODEL, RequestId};
 
 /// Seconds of one cause.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -107,6 +109,42 @@ pub struct Why {
     pub users: Vec<WhyGroup>,
     /// By adapter.
     pub adapters: Vec<WhyGroup>,
+    /// What requests waited for others.
+    pub waiting: AllWaiting,
+}
+
+/// What all requests waited, and the few that most of it was behind.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct AllWaiting {
+    /// Seconds of all requests together.
+    pub seconds: f64,
+    /// Their part of the time of all requests.
+    pub share: f64,
+    /// The requests that at least half of it was behind; none where less than half was behind any.
+    pub behind: Option<WaitedFor>,
+}
+
+/// The fewest requests that at least half of all waiting was behind.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct WaitedFor {
+    /// The one with the largest part.
+    pub first: u32,
+    /// How many.
+    pub requests: u32,
+    /// Of how many.
+    pub of_all: u32,
+    /// Their part of the waiting.
+    pub share: f64,
+    /// The median length of their prompts, tokens.
+    pub input_tokens: f64,
+    /// That of all requests.
+    pub all_input_tokens: f64,
+    /// The median length of their outputs, tokens.
+    pub output_tokens: f64,
+    /// That of all requests.
+    pub all_output_tokens: f64,
 }
 
 fn seconds(ns: u64) -> f64 {
@@ -122,7 +160,40 @@ fn by_cause(sums: &ByCause) -> Vec<CauseTime> {
 pub fn why(report: &Report) -> Option<Why> {
     let tables = WhyTables::of(report)?;
     let [users, adapters] = [Client::User, Client::Adapter].map(|client| tables.delays(client));
-    Some(Why { causes: by_cause(&users.causes), users: groups(&users), adapters: groups(&adapters) })
+    let causes = by_cause(&users.causes);
+    let waiting = all_waiting(report, &tables, causes.iter().map(|time| time.seconds).sum());
+    Some(Why { causes, users: groups(&users), adapters: groups(&adapters), waiting })
+}
+
+fn all_waiting(report: &Report, tables: &WhyTables<'_>, all_s: f64) -> AllWaiting {
+    let Waiting { ns, behind } = tables.waiting();
+    let (mut count, mut sum) = (0, 0.0);
+    while count < behind.len() && sum < 0.5 * ns {
+        sum += behind[count].1;
+        count += 1;
+    }
+    let ids: Vec<usize> = behind[..count].iter().map(|(request, _)| request.index()).collect();
+    let middle = |lengths: &mut dyn Iterator<Item = u32>| {
+        let mut sorted: Vec<f64> = lengths.map(f64::from).collect();
+        sort(&mut sorted);
+        median(&sorted)
+    };
+    let (input, output) = (&report.trace.input_tokens, &report.trace.output_tokens);
+    let waited_for = |first: RequestId| WaitedFor {
+        first: first.index() as u32,
+        requests: count as u32,
+        of_all: report.trace.len() as u32,
+        share: sum / ns,
+        input_tokens: middle(&mut ids.iter().map(|&id| input[id])),
+        all_input_tokens: middle(&mut input.iter().copied()),
+        output_tokens: middle(&mut ids.iter().map(|&id| output[id])),
+        all_output_tokens: middle(&mut output.iter().copied()),
+    };
+    AllWaiting {
+        seconds: ns / 1e9,
+        share: if all_s > 0.0 { ns / 1e9 / all_s } else { 0.0 },
+        behind: behind.first().filter(|_| sum >= 0.5 * ns).map(|first| waited_for(first.0)),
+    }
 }
 
 fn groups(delays: &Delays) -> Vec<WhyGroup> {

@@ -23,6 +23,7 @@ import '../explore/request-card.js';
 import '../explore/stale-bar.js';
 import '../explore/station-line.js';
 import '../explore/status-area.js';
+import '../explore/waiting-line.js';
 import '../explore/welcome-doors.js';
 import '../explore/who-table.js';
 import { part } from '../lib/part.js';
@@ -91,6 +92,7 @@ export class ServescopePage extends LightElement {
           <welcome-doors .app=${app} ?hidden=${tab !== 'explore'}></welcome-doors>
           <stale-bar .app=${app}></stale-bar>
           <station-line class="of-run" .app=${app} ?hidden=${tab !== 'explore'}></station-line>
+          <waiting-line class="of-run" .app=${app} ?hidden=${tab !== 'explore'}></waiting-line>
           <status-area .app=${app}></status-area>
           ${LATE_TABS.map((late) => this.#lateTab(late))}
           ${this.#lateSections('above')}

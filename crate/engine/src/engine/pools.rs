@@ -222,15 +222,17 @@ impl Fleet {
         }
     }
 
-    /// Replicas that drain and have no request stop.
+    /// Replicas that drain and have no request stop. An iteration that was scheduled before the last request had ended, as vLLM's
+    /// asynchronous scheduler does, is computed first.
     pub(super) fn stop_drained(&mut self, now_us: f64) {
         let replicas = &mut self.replicas;
         self.draining.retain(|&place| {
             let replica = &mut replicas[place];
-            if replica.outstanding == 0 {
+            let is_done = replica.outstanding == 0 && replica.in_flight == 0;
+            if is_done {
                 replica.life.stop_us = now_us;
             }
-            replica.outstanding > 0
+            !is_done
         });
     }
 }

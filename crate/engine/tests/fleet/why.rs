@@ -43,7 +43,21 @@ pub(crate) fn causes(report: &Report) -> Vec<ByCause> {
     let times: Vec<ByCause> = times.collect();
     check_matrix(&tables, &times, Client::User);
     check_matrix(&tables, &times, Client::Adapter);
+    check_waiting(&tables, &times);
     times
+}
+
+/// What all requests waited is the sum of their waits, and no more of it is put down to requests.
+fn check_waiting(tables: &WhyTables<'_>, times: &[ByCause]) {
+    let waiting = tables.waiting();
+    let is_wait =
+        |cause: &Cause| cause.is_delay() && !matches!(cause, Cause::BatchSize | Cause::SharedPrefill);
+    let causes: Vec<Cause> = Cause::ALL.into_iter().filter(is_wait).collect();
+    let ns: u64 = times.iter().flat_map(|sums| causes.iter().map(|&cause| sums[cause as usize])).sum();
+    assert!((waiting.ns - ns as f64).abs() <= 1e-9 * ns as f64, "{} of {ns}", waiting.ns);
+    let behind: f64 = waiting.behind.iter().map(|(_, part)| part).sum();
+    assert!(behind <= waiting.ns * (1.0 + 1e-6) + 1.0, "{behind} of {}", waiting.ns);
+    assert!(waiting.behind.is_sorted_by(|a, b| a.1 >= b.1));
 }
 
 /// The matrix of delays adds up to the delays of the split, row by row.
