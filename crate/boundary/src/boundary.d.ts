@@ -15,6 +15,16 @@ export type AdapterUse = {
   asked_for: number,
 };
 
+/** What all requests waited, and the few that most of it was behind. */
+export type AllWaiting = {
+  /** Seconds of all requests together. */
+  seconds: number,
+  /** Their part of the time of all requests. */
+  share: number,
+  /** The requests that at least half of it was behind; none where less than half was behind any. */
+  behind: WaitedFor | null,
+};
+
 /** One axis of a chart. */
 export type Axis = {
   /** Unit, or "". */
@@ -2854,6 +2864,26 @@ export type WaitCause = {
   seeds: number,
 };
 
+/** The fewest requests that at least half of all waiting was behind. */
+export type WaitedFor = {
+  /** The one with the largest part. */
+  first: number,
+  /** How many. */
+  requests: number,
+  /** Of how many. */
+  of_all: number,
+  /** Their part of the waiting. */
+  share: number,
+  /** The median length of their prompts, tokens. */
+  input_tokens: number,
+  /** That of all requests. */
+  all_input_tokens: number,
+  /** The median length of their outputs, tokens. */
+  output_tokens: number,
+  /** That of all requests. */
+  all_output_tokens: number,
+};
+
 /** Where the time of all requests went, and who delayed whom. */
 export type Why = {
   /** Every cause with the time of all requests. */
@@ -2862,6 +2892,8 @@ export type Why = {
   users: Array<WhyGroup>,
   /** By adapter. */
   adapters: Array<WhyGroup>,
+  /** What requests waited for others. */
+  waiting: AllWaiting,
 };
 
 /** Requests of one user or adapter. */

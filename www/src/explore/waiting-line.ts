@@ -26,7 +26,7 @@ export class WaitingLine extends LightElement {
   }
 
   #ask(app: App): OpenQuestion<{ waiting: Waiting | null; of: unknown }> {
-    return new OpenQuestion(app, async () => {
+    return new OpenQuestion<{ waiting: Waiting | null; of: unknown }>(app, async () => {
       let of = app.session.value.answer?.summary;
       // What is dragged is not explained on the way.
       for (let before: unknown = null; before !== of || app.session.value.state === 'running'; of = app.session.value.answer?.summary) {
@@ -52,7 +52,7 @@ export class WaitingLine extends LightElement {
   protected override render(): TemplateResult {
     const view = this.#question?.view.value ?? null;
     // The place stays, so that nothing below it moves when the sentence comes.
-    if (view?.waiting == null || view.of !== this.app.session.value.answer?.summary) return html`<p class="waiting-line">\u00a0</p>`;
+    if (view === null || view.waiting === null || view.of !== this.app.session.value.answer?.summary) return html`<p class="waiting-line">\u00a0</p>`;
     const { behind, seconds } = view.waiting;
     return html`<p class="waiting-line" data-waiting=${seconds}>${this.#sentence(view.waiting)}${behind === null || view.waiting.share < LEAST_SHARE ? nothing : html`
       <button type="button" class="quiet" data-action="follow" @click=${() => { void this.app.select(behind.first).then(() => { this.ownerDocument.querySelector('request-card')?.scrollIntoView({ block: 'center' }); }); }}>${this.app.text.t('waiting.show', { first: String(behind.first) })}</button>`}</p>`;

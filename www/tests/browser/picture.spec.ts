@@ -204,3 +204,17 @@ test('a comma is a decimal point, and what cannot be meant is refused', async ({
   await box.press('Enter');
   await expect(control(page, 'workload.arrivals.cv').locator('.control-error')).toBeVisible();
 });
+
+test('a sentence computed from the run says behind whom requests wait, and shows that request', async ({ page }) => {
+  await open(page, '#v=4&R=2.6');
+  const line = page.locator('waiting-line .waiting-line');
+  await expect(line).toContainText('Half of all waiting is behind request');
+  const button = line.getByRole('button');
+  const first = /(\d+)$/u.exec((await button.textContent())?.trim() ?? '')?.[1] ?? '';
+  await button.click();
+  await expect(page.locator('request-card')).toBeInViewport();
+  await expect(page.locator('request-card')).toContainText(first);
+  // Where requests hardly wait for each other it says so.
+  await goTo(page, '#v=4&R=0.1');
+  await expect(line).toContainText('less than half of it behind other requests');
+});
