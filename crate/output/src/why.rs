@@ -8,8 +8,8 @@ use servescope_engine::explain::delays::{Behind, Delay, Delays};
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::explain::waiting::Waiting;
 use servescope_engine::queue::Client;
+use servescope_workload::BASE_MODEL;
 use servescope_workload::statistics::{median, sort};
-use servescope_workload::{BASE_MODEL, RequestId};
 
 /// Seconds of one cause.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -167,21 +167,23 @@ pub fn why(report: &Report) -> Option<Why> {
 
 fn all_waiting(report: &Report, tables: &WhyTables<'_>, all_s: f64) -> AllWaiting {
     let Waiting { ns, behind } = tables.waiting();
-    let (mut count, mut sum) = (0, 0.0);
-    while count < behind.len() && sum < 0.5 * ns {
-        sum += behind[count].1;
-        count += 1;
+    let mut parts = behind.clone();
+    sort(&mut parts);
+    let (mut least, mut sum) = (0.0, 0.0);
+    while let Some(part) = parts.pop().filter(|part| *part > 0.0 && sum < 0.5 * ns) {
+        (least, sum) = (part, sum + part);
     }
-    let ids: Vec<usize> = behind[..count].iter().map(|(request, _)| request.index()).collect();
+    let ids: Vec<usize> = (0..behind.len()).filter(|&id| least > 0.0 && behind[id] >= least).collect();
+    let first = ids.iter().copied().reduce(|most, id| if behind[id] > behind[most] { id } else { most });
     let middle = |lengths: &mut dyn Iterator<Item = u32>| {
         let mut sorted: Vec<f64> = lengths.map(f64::from).collect();
         sort(&mut sorted);
         median(&sorted)
     };
     let (input, output) = (&report.trace.input_tokens, &report.trace.output_tokens);
-    let waited_for = |first: RequestId| WaitedFor {
-        first: first.index() as u32,
-        requests: count as u32,
+    let waited_for = |first: usize| WaitedFor {
+        first: first as u32,
+        requests: ids.len() as u32,
         of_all: report.trace.len() as u32,
         share: sum / ns,
         input_tokens: middle(&mut ids.iter().map(|&id| input[id])),
@@ -192,7 +194,7 @@ fn all_waiting(report: &Report, tables: &WhyTables<'_>, all_s: f64) -> AllWaitin
     AllWaiting {
         seconds: ns / 1e9,
         share: if all_s > 0.0 { ns / 1e9 / all_s } else { 0.0 },
-        behind: behind.first().filter(|_| sum >= 0.5 * ns).map(|first| waited_for(first.0)),
+        behind: first.filter(|_| sum >= 0.5 * ns).map(waited_for),
     }
 }
 

@@ -4,7 +4,7 @@ import { LightElement } from '../app/element.js';
 import { ownModel } from '../i18n/en/own_model.js';
 import { diagnosticLines } from '../ui/diagnostic-lines.js';
 import type { Watchable } from '../lib/topic.js';
-import { openFiles } from '../files/open-file.js';
+import { openFiles } from '../files/file-door.js';
 import { modelDiagnostic, readModel, takeModel } from '../files/own-model.js';
 import '../profile/profile-section.css';
 

@@ -1,5 +1,5 @@
 // The bar above the results while they are of other settings than those in the controls: why, and how to go on.
-import { chooseFiles } from '../files/open-file.js';
+import { chooseFiles } from '../files/file-door.js';
 import { html, nothing, type TemplateResult } from 'lit';
 import { reason, shownInstead } from '../ui/belonging-words.js';
 import { LightElement } from '../app/element.js';

@@ -46,7 +46,7 @@ export class StationLine extends LightElement {
     try {
       // A frame later, so that the page is ready without it.
       await new Promise((next) => { requestAnimationFrame(next); });
-      const { runHero } = await part(() => import('../hero/run-hero.js'));
+      const [{ runHero }] = await Promise.all([part(() => import('../hero/run-hero.js')), part(() => import('./waiting-line.js'))]);
       this.#hero = runHero(this.app);
       this.#hero.plays = true;
       this.#forget = this.#hero.data.view.subscribe(() => { this.requestUpdate(); });
@@ -69,7 +69,7 @@ export class StationLine extends LightElement {
             <small>${name}</small> <b>${value}</b> <small>${unit}</small>${more === undefined ? nothing : html` <small class="station-more">${more}</small>`}</button></li>`;
         })}</ol>
       </nav>
-      ${this.#hero}`;
+      ${this.#hero}${this.#hero === null ? nothing : html`<waiting-line .app=${app}></waiting-line>`}`;
   }
 
   #reading(station: Station): Reading {

@@ -2,6 +2,7 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app/app.js';
 import { LightElement } from '../app/element.js';
+import { hero } from '../i18n/en/hero.js';
 import type { Why } from '../simulation/types.js';
 import { OpenQuestion } from '../state/open-question.js';
 import { partsOf, type Watchable } from '../lib/topic.js';
@@ -55,12 +56,13 @@ export class WaitingLine extends LightElement {
     if (view === null || view.waiting === null || view.of !== this.app.session.value.answer?.summary) return html`<p class="waiting-line">\u00a0</p>`;
     const { behind, seconds } = view.waiting;
     return html`<p class="waiting-line" data-waiting=${seconds}>${this.#sentence(view.waiting)}${behind === null || view.waiting.share < LEAST_SHARE ? nothing : html`
-      <button type="button" class="quiet" data-action="follow" @click=${() => { void this.app.select(behind.first).then(() => { this.ownerDocument.querySelector('request-card')?.scrollIntoView({ block: 'center' }); }); }}>${this.app.text.t('waiting.show', { first: String(behind.first) })}</button>`}</p>`;
+      <button type="button" class="quiet" data-action="follow" @click=${() => { void this.app.select(behind.first).then(() => { this.ownerDocument.querySelector('request-card')?.scrollIntoView({ block: 'center' }); }); }}>${this.app.text.say(hero)('waiting.show', { first: String(behind.first) })}</button>`}</p>`;
   }
 
   #sentence({ share, behind }: Waiting): string {
     const { app } = this;
-    const { t, format } = app.text;
+    const { format } = app.text;
+    const t = app.text.say(hero);
     if (share < LEAST_SHARE) return t('waiting.none');
     if (behind === null) return t('waiting.spread', { share: format.share(share) });
     const first = String(behind.first);

@@ -5,7 +5,8 @@ import { LightElement } from '../app/element.js';
 import { opening } from '../i18n/en/opening.js';
 import type { RecognisedFile } from '../simulation/types.js';
 import type { Watchable } from '../lib/topic.js';
-import { chooseFiles, openAs, recognised, settingsWords } from './open-file.js';
+import { chooseFiles } from './file-door.js';
+import { openAs, recognised, settingsWords } from './open-file.js';
 import './open-dialog.css';
 
 /** How long typing has to rest until the text is looked at, ms. */

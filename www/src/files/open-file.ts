@@ -142,25 +142,3 @@ export function settingsWords({ text, parameters }: App, paths: readonly string[
 function sentences({ text }: App, all: readonly string[]): string {
   return all.filter((sentence) => sentence !== '').join(text.language === 'zh' ? '' : ' ');
 }
-
-/** Asks for files, which are opened as those that are dropped. */
-export function chooseFiles(): void {
-  document.querySelector<HTMLInputElement>('page-header input[type=file]')?.click();
-}
-
-/** Lets files be dropped anywhere on the page. `over` hears whether one hangs over it. */
-export function acceptDrops(app: App, over: (hanging: boolean) => void): void {
-  const carriesFile = (event: DragEvent): boolean => event.dataTransfer?.types.includes('Files') === true;
-  addEventListener('dragover', (event) => {
-    if (!carriesFile(event)) return;
-    event.preventDefault();
-    over(true);
-  });
-  addEventListener('dragleave', (event) => { if (event.relatedTarget === null) over(false); });
-  addEventListener('drop', (event) => {
-    if (!carriesFile(event)) return;
-    event.preventDefault();
-    over(false);
-    void openFiles(app, [...(event.dataTransfer?.files ?? [])]);
-  });
-}

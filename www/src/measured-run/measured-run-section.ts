@@ -6,7 +6,7 @@ import type { Say } from '../i18n/area.js';
 import { measuredRun as texts } from '../i18n/en/measured_run.js';
 import { diagnosticLines } from '../ui/diagnostic-lines.js';
 import { encodeLink } from '../simulation/module.js';
-import { openFiles } from '../files/open-file.js';
+import { openFiles } from '../files/file-door.js';
 import type { OverlaidMetric, OverlayCause, OverlayFit, OverlayReply } from '../simulation/types.js';
 import type { Watchable } from '../lib/topic.js';
 import { errorText, signedError } from './errors.js';

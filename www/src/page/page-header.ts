@@ -11,7 +11,7 @@ import type { Watchable } from '../lib/topic.js';
 import { exportItems } from './export-all.js';
 import { tellOfControls } from '../ui/belonging-words.js';
 import { menu } from '../ui/menu.js';
-import { openFiles } from '../files/open-file.js';
+import { openFiles } from '../files/file-door.js';
 import { part } from '../lib/part.js';
 
 export class PageHeader extends LightElement {

@@ -8,7 +8,7 @@ import { presetOf } from '../state/presets.js';
 import type { Tab } from '../state/session.js';
 import { partsOf, type Watchable } from '../lib/topic.js';
 import { closeMenusOutside } from '../ui/menu.js';
-import { acceptDrops } from '../files/open-file.js';
+import { acceptDrops } from '../files/file-door.js';
 import { Parts } from '../ui/parts.js';
 import { preparePrints } from './print.js';
 import { LATE_SECTIONS, LATE_TABS, type Fetched, type LateSection, type LateTab, type Place } from './sections.js';
@@ -23,7 +23,6 @@ import '../explore/request-card.js';
 import '../explore/stale-bar.js';
 import '../explore/station-line.js';
 import '../explore/status-area.js';
-import '../explore/waiting-line.js';
 import '../explore/welcome-doors.js';
 import '../explore/who-table.js';
 import { part } from '../lib/part.js';
@@ -92,7 +91,6 @@ export class ServescopePage extends LightElement {
           <welcome-doors .app=${app} ?hidden=${tab !== 'explore'}></welcome-doors>
           <stale-bar .app=${app}></stale-bar>
           <station-line class="of-run" .app=${app} ?hidden=${tab !== 'explore'}></station-line>
-          <waiting-line class="of-run" .app=${app} ?hidden=${tab !== 'explore'}></waiting-line>
           <status-area .app=${app}></status-area>
           ${LATE_TABS.map((late) => this.#lateTab(late))}
           ${this.#lateSections('above')}

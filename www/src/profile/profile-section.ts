@@ -4,7 +4,7 @@ import { html, nothing, type TemplateResult } from 'lit';
 import { downloadText } from '../draw/export-chart.js';
 import { LightElement } from '../app/element.js';
 import { diagnosticLines } from '../ui/diagnostic-lines.js';
-import { openFiles } from '../files/open-file.js';
+import { openFiles } from '../files/file-door.js';
 import { Refusal } from '../simulation/worker-link.js';
 import type { DeploymentView, FittedProfile } from '../simulation/types.js';
 import type { Watchable } from '../lib/topic.js';

@@ -1,7 +1,7 @@
 // Where requests come from: the settings, or a file.
 import { html, nothing, type TemplateResult } from 'lit';
 import { LightElement } from '../app/element.js';
-import { openFiles } from '../files/open-file.js';
+import { openFiles } from '../files/file-door.js';
 import { Refusal } from '../simulation/worker-link.js';
 import { codesOf, type SourceInfo } from '../simulation/types.js';
 import type { Watchable } from '../lib/topic.js';

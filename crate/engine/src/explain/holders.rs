@@ -151,7 +151,7 @@ impl HeldByGroup {
     /// `group_of` names the group of each request, of this many groups.
     pub(super) fn of(tables: &WhyTables<'_>, held: HeldResource, group_of: &[u32], groups: usize) -> Self {
         let replicas = tables.report.replicas.len();
-        let mut changes: Vec<Vec<(u64, f64, u32)>> = vec![Vec::new(); replicas];
+        let mut changes: Vec<Vec<Change>> = vec![Vec::new(); replicas];
         for hold in holds_of(tables, held) {
             let group = group_of[hold.request];
             let of_replica = &mut changes[usize::from(hold.replica)];
@@ -190,8 +190,16 @@ impl HeldByGroup {
     }
 }
 
-fn of_replica(mut changes: Vec<(u64, f64, u32)>, groups: usize, spares_itself: bool) -> OfReplica {
+/// A change at a time, nanoseconds: by how much, and of what.
+pub(super) type Change = (u64, f64, u32);
+
+/// Puts changes in the order of their times; at one time what comes is before what goes.
+pub(super) fn sort_changes(changes: &mut [Change]) {
     changes.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
+}
+
+fn of_replica(mut changes: Vec<Change>, groups: usize, spares_itself: bool) -> OfReplica {
+    sort_changes(&mut changes);
     let mut all = OfReplica { clock: Vec::new(), groups: vec![Vec::new(); groups] };
     let (mut weight, mut clock, mut pace, mut before) = (0.0f64, 0.0f64, 0.0f64, 0u64);
     for (ns, change, group) in changes {

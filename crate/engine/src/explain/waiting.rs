@@ -4,10 +4,8 @@
 //! The part of a holder is an integral over its time of how many wait, over the weight that is held: the difference of a
 //! function that is linear between the comings and goings, so that no pair of requests is looked at.
 
-use servescope_workload::RequestId;
-
 use super::cause::Cause;
-use super::holders::{HeldResource, holds_of};
+use super::holders::{Change, HeldResource, holds_of, sort_changes};
 use super::request_time::WhyTables;
 use crate::replica_index::ReplicaIndex;
 
@@ -16,17 +14,13 @@ use crate::replica_index::ReplicaIndex;
 pub struct Waiting {
     /// Of all requests, nanoseconds; where no request held what was waited for included.
     pub ns: f64,
-    /// The requests that held it, with their parts in nanoseconds, the largest first.
-    pub behind: Vec<(RequestId, f64)>,
+    /// The part of it that was behind each request, nanoseconds.
+    pub behind: Vec<f64>,
 }
 
-/// At a time of one replica, what comes to what is held, and to those who wait for it.
-#[derive(Debug, Clone, Copy)]
-struct Change {
-    ns: u64,
-    held: f64,
-    waiting: f64,
-}
+/// What changes: how much is held, or how many wait for it.
+const HELD: u32 = 0;
+const WAITING: u32 = 1;
 
 impl WhyTables<'_> {
     /// Behind whom requests waited: until they were scheduled, while others kept them from the next token, while their memory was
@@ -46,21 +40,16 @@ impl WhyTables<'_> {
                 let replica = if is_engine { ReplicaIndex::default() } else { self.report.replica(id) };
                 // A part may be less than the stretch in which it lies.
                 let waiting = part.ns as f64 / (part.end_ns - part.start_ns) as f64;
-                changes[kind as usize][usize::from(replica)].extend([
-                    Change { ns: part.start_ns, held: 0.0, waiting },
-                    Change { ns: part.end_ns, held: 0.0, waiting: -waiting },
-                ]);
+                changes[kind as usize][usize::from(replica)]
+                    .extend([(part.start_ns, waiting, WAITING), (part.end_ns, -waiting, WAITING)]);
             }
         }
-        let mut parts = vec![0.0; self.report.trace.len()];
+        let mut behind = vec![0.0; self.report.trace.len()];
         for (kind, changes) in HeldResource::ALL.into_iter().zip(changes) {
             if changes.iter().any(|of_replica| !of_replica.is_empty()) {
-                self.add_parts(kind, changes, &mut parts);
+                self.add_parts(kind, changes, &mut behind);
             }
         }
-        let held = parts.into_iter().zip(0..).filter(|(part, _)| *part > 0.0);
-        let mut behind: Vec<(RequestId, f64)> = held.map(|(part, id)| (RequestId::new(id), part)).collect();
-        behind.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         Waiting { ns, behind }
     }
 
@@ -68,10 +57,8 @@ impl WhyTables<'_> {
     fn add_parts(&self, kind: HeldResource, mut changes: Vec<Vec<Change>>, parts: &mut [f64]) {
         let holds = holds_of(self, kind);
         for hold in &holds {
-            changes[usize::from(hold.replica)].extend([
-                Change { ns: hold.start_ns, held: hold.weight, waiting: 0.0 },
-                Change { ns: hold.end_ns, held: -hold.weight, waiting: 0.0 },
-            ]);
+            changes[usize::from(hold.replica)]
+                .extend([(hold.start_ns, hold.weight, HELD), (hold.end_ns, -hold.weight, HELD)]);
         }
         let clocks: Vec<Clock> = changes.into_iter().map(Clock::of).collect();
         for hold in &holds {
@@ -86,16 +73,19 @@ struct Clock(Vec<(u64, f64, f64)>);
 
 impl Clock {
     fn of(mut changes: Vec<Change>) -> Self {
-        changes.sort_by(|a, b| a.ns.cmp(&b.ns).then(b.held.total_cmp(&a.held)));
+        sort_changes(&mut changes);
         let (mut held, mut waiting, mut sum, mut pace, mut before) = (0.0f64, 0.0f64, 0.0, 0.0, 0);
-        let steps = changes.into_iter().map(|change| {
-            sum += (change.ns - before) as f64 * pace;
-            before = change.ns;
-            held = (held + change.held).max(0.0);
-            waiting += change.waiting;
+        let steps = changes.into_iter().map(|(ns, change, of)| {
+            sum += (ns - before) as f64 * pace;
+            before = ns;
+            if of == HELD {
+                held = (held + change).max(0.0);
+            } else {
+                waiting += change;
+            }
             // Sums of unlike sizes leave crumbs where nothing is held.
             pace = if held > 0.5 { waiting / held } else { 0.0 };
-            (change.ns, sum, pace)
+            (ns, sum, pace)
         });
         Self(steps.collect())
     }
@@ -115,17 +105,16 @@ mod tests {
 
     #[test]
     fn a_holder_has_its_part_of_every_moment_that_others_wait() {
-        let change = |ns, held, waiting| Change { ns, held, waiting };
         // One holds 1 from 0 to 100, another 3 from 40 to 80; one waits from 20 to 60, a second from 50 to 60.
         let clock = Clock::of(vec![
-            change(0, 1.0, 0.0),
-            change(100, -1.0, 0.0),
-            change(40, 3.0, 0.0),
-            change(80, -3.0, 0.0),
-            change(20, 0.0, 1.0),
-            change(60, 0.0, -1.0),
-            change(50, 0.0, 1.0),
-            change(60, 0.0, -1.0),
+            (0, 1.0, HELD),
+            (100, -1.0, HELD),
+            (40, 3.0, HELD),
+            (80, -3.0, HELD),
+            (20, 1.0, WAITING),
+            (60, -1.0, WAITING),
+            (50, 1.0, WAITING),
+            (60, -1.0, WAITING),
         ]);
         let part = |from, to, weight: f64| weight * (clock.at(to) - clock.at(from));
         // Alone for 20, then a quarter of 10 and of 2 x 10.
