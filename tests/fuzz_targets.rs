@@ -39,6 +39,7 @@ macro_rules! targets {
 }
 
 targets! {
+    adapter_config: "fuzz/targets/adapter_config.rs",
     file_kind: "fuzz/targets/file_kind.rs",
     kernels: "fuzz/targets/kernels.rs",
     model_config: "fuzz/targets/model_config.rs",

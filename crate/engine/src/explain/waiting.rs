@@ -53,7 +53,7 @@ impl WhyTables<'_> {
         Waiting { ns, behind }
     }
 
-    /// Adds the part of each holder of one thing to `parts`, where `changes` has those who wait for it, by replica.
+    /// Adds the part of each request that holds a resource to `parts`, where `changes` has the requests that wait for it, by replica.
     fn add_parts(&self, kind: HeldResource, mut changes: Vec<Vec<Change>>, parts: &mut [f64]) {
         let holds = holds_of(self, kind);
         for hold in &holds {

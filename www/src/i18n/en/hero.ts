@@ -28,7 +28,7 @@ export const hero = area('hero', {
   'loading': 'loads adapters',
   'iteration': '{time}',
   'sentence': '{time}: {held} held by the gateway, {waiting} waiting, {running} in the batch ({prefill} in prefill), memory {share}',
-  'waiting.none': 'Almost nobody waits: requests spend less than 1 % of their time behind others.',
+  'waiting.none': 'Requests hardly wait for each other: they spend less than 1 % of their time behind others.',
   'waiting.spread': 'Requests wait for {share} of their time, less than half of it behind other requests.',
   'waiting.one': 'Half of all waiting is behind request {first}.',
   'waiting.some': 'Half of all waiting is behind request {first} and {others} others of {all}.',

@@ -28,7 +28,7 @@ export const hero: Translation<typeof english> = {
   'loading': '加载适配器',
   'iteration': '{time}',
   'sentence': '{time}：网关排队 {held} 个请求，引擎排队 {waiting} 个，批次中 {running} 个（其中 {prefill} 个预填充），显存占用 {share}',
-  'waiting.none': '几乎没有等待：请求用在等待其他请求上的时间不到 1%。',
+  'waiting.none': '请求之间几乎没有等待：用于等待其他请求的时间不到 1%。',
   'waiting.spread': '请求有 {share} 的时间在等待，其中不到一半是因为其他请求。',
   'waiting.one': '一半的等待是因为排在请求 {first} 之后。',
   'waiting.some': '一半的等待是因为排在请求 {first} 和另外 {others} 个请求之后（共 {all} 个）。',
