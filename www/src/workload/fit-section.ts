@@ -47,7 +47,7 @@ export class FitSection extends LightElement {
   }
 
   #fit(): void {
-    void this.studio.drawTwin(this.model, this.seed);
+    this.studio.drawTwin(this.model, this.seed);
   }
 
   #reply(say: Say<typeof workload>, fit: FitReply): TemplateResult {

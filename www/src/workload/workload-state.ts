@@ -23,6 +23,7 @@ export class WorkloadState {
   readonly errors = new Topic<readonly Diagnostic[]>([]);
   readonly feed: ChartFeed;
   #wanted = false;
+  #twin: { readonly model: string; readonly seed: number } | null = null;
   #working = false;
 
   constructor(readonly app: App) {
@@ -54,37 +55,46 @@ export class WorkloadState {
 
   #goOn(): void {
     const { tab, source } = this.app.view.value;
-    if (this.#wanted && !this.#working && tab === 'explore' && source) void this.#work();
+    const wished = this.#wanted || this.#twin !== null;
+    if (wished && !this.#working && tab === 'explore' && source) void this.#work();
   }
 
   async #work(): Promise<void> {
     this.#working = true;
     try {
-      while (this.#wanted) {
-        this.#wanted = false;
+      while (this.#wanted || this.#twin !== null) {
         try {
           await this.#look();
           this.errors.set([]);
         } catch (thrown) {
+          this.#twin = null;
           if (thrown instanceof Refusal) this.errors.set(thrown.errors);
           else if (!(thrown instanceof Error && thrown.name === 'Cancelled')) throw thrown;
         }
       }
     } finally {
+      this.#twin = null;
       this.#working = false;
+      this.fitting.set(false);
     }
   }
 
   async #look(): Promise<void> {
     const studio = await this.app.traceFile.studio();
+    const twin = this.#twin;
+    const changed = this.#wanted;
+    this.#wanted = false;
     await studio.call('select', { scenario: this.app.store.values.value });
     // What was fitted was other traffic.
-    this.fit.set(null);
-    await this.#draw();
-  }
-
-  async #draw(): Promise<void> {
-    const studio = await this.app.traceFile.studio();
+    if (changed) this.fit.set(null);
+    if (twin !== null) {
+      const fit = await studio.call('fit', twin);
+      // The traffic changed meanwhile: the twin is drawn again, of what it is now.
+      if (this.#wanted) return;
+      this.fit.set(fit);
+      if (this.#twin === twin) this.#twin = null;
+      this.fitting.set(this.#twin !== null);
+    }
     const { charts, before } = await studio.call('charts', { columns: COLUMNS });
     this.#before = chartMap(before);
     this.charts.set(chartMap(charts));
@@ -92,18 +102,9 @@ export class WorkloadState {
   }
 
   /** Fits distributions to the traffic as it is and draws twins of it. */
-  async drawTwin(model: string, seed: number): Promise<void> {
+  drawTwin(model: string, seed: number): void {
+    this.#twin = { model, seed };
     this.fitting.set(true);
-    try {
-      const studio = await this.app.traceFile.studio();
-      await studio.call('select', { scenario: this.app.store.values.value });
-      this.fit.set(await studio.call('fit', { model, seed }));
-      await this.#draw();
-    } catch (thrown) {
-      if (!(thrown instanceof Refusal)) throw thrown;
-      this.errors.set(thrown.errors);
-    } finally {
-      this.fitting.set(false);
-    }
+    this.#goOn();
   }
 }
