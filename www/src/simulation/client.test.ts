@@ -207,6 +207,9 @@ describe('Client', () => {
     }
     expect(workers).toHaveLength(2);
     expect(listener.failed).toHaveBeenCalledTimes(1);
+    // One more question, as of a picture that plays, starts no worker.
+    await expect(client.ask({ kind: 'call', call: 'moment', values: [] })).rejects.toBeInstanceOf(Refusal);
+    expect(workers).toHaveLength(2);
     client.run(wish(2));
     worker().say(answer(3));
     expect(listener.answer).toHaveBeenLastCalledWith(expect.objectContaining({ revision: 3 }), wish(2).setting, true);

@@ -57,6 +57,8 @@ export class Client<Setting extends { values: Values }> {
   /** The wish in flight is one that the page makes again by itself, after a death: its answer does not show that the next one
    * will live, since a question about it may have killed the worker. */
   #isRevived = false;
+  /** Why no further worker is started until a person asks for a run. */
+  #gaveUp: Diagnostic | null = null;
 
   constructor(spawn: () => WorkerPort, private readonly listener: Listener<Setting>) {
     this.#link = new WorkerLink(spawn, {
@@ -79,6 +81,7 @@ export class Client<Setting extends { values: Values }> {
 
   run(wish: Wish<Setting>): void {
     this.#isRevived = false;
+    this.#gaveUp = null;
     this.#wish(wish);
   }
 
@@ -93,7 +96,10 @@ export class Client<Setting extends { values: Values }> {
     if (this.#flying !== null) this.#tell({ kind: 'cancel' });
   }
 
+  /** Asks about the run, or gives the worker what it is to hold. After the page gave up on dying workers a question about the run
+   * starts none: a picture that plays asks one after another. */
   async ask<K extends Query['kind']>(query: Extract<Query, { kind: K }>): Promise<QueryResult[K]> {
+    if (this.#gaveUp !== null && !isGiven(query)) throw new Refusal([this.#gaveUp]);
     this.#connect();
     const value = await this.#link.ask({ kind: 'query', query });
     this.#remember(query);
@@ -210,6 +216,7 @@ export class Client<Setting extends { values: Values }> {
     this.#settle();
     if (wish === null) return;
     if (this.#deaths >= TRIES) {
+      this.#gaveUp = why;
       this.listener.failed([why]);
       return;
     }
@@ -217,4 +224,9 @@ export class Client<Setting extends { values: Values }> {
     this.listener.restarted(why);
     this.#wish(wish);
   }
+}
+
+/** Whether a person gives the worker a file with this. */
+function isGiven(query: Query): boolean {
+  return query.kind === 'load-trace' || query.kind === 'clear-trace' || (query.kind === 'call' && query.call === 'load_profile');
 }
