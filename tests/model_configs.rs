@@ -51,7 +51,7 @@ fn own_scenario() -> Scenario {
         ("fleet.gpu", "b300_sxm"),
         ("workload.adapters.count", "0"),
     ];
-    Scenario::of_settings(&settings).expect("these settings are known")
+    Scenario::of_version(4).with(&settings).expect("these settings are known")
 }
 
 fn number(line: &Value, name: &str) -> f64 {

@@ -265,7 +265,7 @@ fn the_longest_gives_way_and_long_decodes_take_few_events() {
 /// Behind the gateway, with LoRA slots, with explanations, charts and the debugger.
 #[test]
 fn it_runs_through_gateway_lora_slots_charts_and_debugger() {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     for (path, value) in [
         ("workload.duration_s", "40"),
         ("workload.rate_rps", "8"),

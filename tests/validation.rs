@@ -136,7 +136,7 @@ fn the_roofline_is_as_near_to_splitwise_as_stated() {
 #[test]
 fn one_adapter_a_batch_serves_less_the_more_adapters_there_are() {
     let throughput_rps = |adapters: &str, order: &str| {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         for (path, value) in [
             ("cost.kind", "profile"),
             ("fleet.model", "llama-2-7b"),

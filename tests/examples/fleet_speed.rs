@@ -107,7 +107,7 @@ fn one_scheduler(scheduler: &str) {
     let set = |scenario: &mut Scenario, path: &str, text: &str| {
         scenario.set_text(path, text).expect("the parameter is known");
     };
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     set(&mut scenario, "workload.rate_rps", "1.45");
     set(&mut scenario, "workload.duration_s", "690000");
     set(&mut scenario, "scheduler.kind", scheduler);
@@ -138,7 +138,7 @@ fn count_instructions(scheduler: &str, stages: u32) {
     let set = |scenario: &mut Scenario, path: &str, text: &str| {
         scenario.set_text(path, text).expect("the parameter is known");
     };
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     set(&mut scenario, "scheduler.kind", scheduler.trim_end_matches('+'));
     set(&mut scenario, "workload.rate_rps", "1.45");
     set(&mut scenario, "workload.duration_s", "13800");

@@ -25,7 +25,7 @@ fn main() {
         ("cost.linear.prefill_base_ms", "1"),
     ];
     for kind in [("scheduler.order", "fcfs"), ("scheduler.order", "vtc"), ("scheduler.kind", "vllm_v1")] {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         for (path, value) in base.iter().chain(&[kind]) {
             scenario.set_text(path, value).expect("the settings are within their bounds");
         }

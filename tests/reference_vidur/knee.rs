@@ -45,7 +45,7 @@ fn repeated(trace: &Trace, times: u32) -> Trace {
 fn grows(setup: &Setup, load: f64, times: f64) -> Option<f64> {
     let mut trace = Trace::clone(&setup.trace);
     stretch_time(&mut trace, load / times);
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     for bound in ["capacity.ttft_s", "capacity.tpot_s", "capacity.queue_s"] {
         scenario.set_text(bound, "100000").expect("a bound that nothing breaks");
     }

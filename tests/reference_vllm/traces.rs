@@ -202,7 +202,7 @@ fn sessions_as_trace_files_find_what_vllm_finds() {
             continue;
         };
         let settings: Vec<(&str, &str)> = settings.iter().map(|(path, value)| (*path, &**value)).collect();
-        let scenario = Scenario::of_settings(&settings).unwrap_or_else(|error| panic!("{error}"));
+        let scenario = Scenario::of_version(4).with(&settings).unwrap_or_else(|error| panic!("{error}"));
         let name = servescope_tests::plain_name(&path);
         for (kind, text) in written(&file) {
             let loaded = LoadedTrace::read(kind, text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));

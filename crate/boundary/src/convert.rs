@@ -35,7 +35,7 @@ pub fn to_js_error(errors: Vec<Diagnostic>) -> JsCallErrors {
 /// The scenario with what is good of a patch, and what is not.
 pub fn read_scenario(patch: &JsPatch) -> (Scenario, Vec<Diagnostic>) {
     match serde_wasm_bindgen::from_value::<Json>(patch.into()) {
-        Ok(json) => Scenario::from_json(&json),
+        Ok(json) => Scenario::from_values(&json),
         Err(error) => (Scenario::default(), vec![Diagnostic::error("bad_json", "", error.to_string())]),
     }
 }

@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<(), CliError> {
         return one(&arguments.scenario.scenario()?, arguments.rounds.get());
     }
     for requests in [1_000u32, 10_000, 100_000, 1_000_000] {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let duration = f64::from(requests) / RATE_RPS + 0.01;
         scenario.set_text("workload.rate_rps", &RATE_RPS.to_string())?;
         scenario.set_text("workload.duration_s", &duration.to_string())?;
@@ -135,7 +135,7 @@ fn process_bytes(name: &str) -> Option<f64> {
 
 /// The default scenario with these settings, each PATH=VALUE.
 fn with(settings: &[&str]) -> Result<Scenario, CliError> {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     for setting in settings {
         let (path, value) = setting.split_once('=').unwrap_or((setting, ""));
         scenario.set_text(path, value)?;

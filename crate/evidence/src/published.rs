@@ -161,7 +161,7 @@ pub fn is_tuned(row: &PublishedRow) -> bool {
 
 /// The settings of a row's server, and a workload like the row's: the same distributions, drawn by this simulator's generator.
 pub fn scenario_of(row: &PublishedRow, policy: ComparedPolicy) -> Scenario {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     let (low, high) = LENGTHS;
     // What a generator that leaves its upper bound out draws, and the tokenizer's addition.
     let (shortest, longest) = (low + TOKENIZER_EXTRA, high - 1 + TOKENIZER_EXTRA);

@@ -59,7 +59,7 @@ impl BoundCheck {
 }
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     let base = [
         ("scheduler.kind", "sarathi"),
         ("scheduler.chunk_tokens", "100000"),

@@ -9,6 +9,7 @@ use servescope_evidence::overlay::{
 };
 use servescope_lab::run::Run;
 use servescope_settings::file_kind::Tool;
+use servescope_settings::parameters::Id;
 use servescope_settings::profiles::NamedText;
 use servescope_settings::scenario::Scenario;
 use servescope_testkit::cases;
@@ -88,9 +89,8 @@ fn what_inferencexs_client_wrote_has_lengths_and_means() {
     assert!(row.requests.iter().all(|r| (204..=256).contains(&r.input_tokens)));
     let mut scenario = Scenario::default();
     take_over(&row, &mut scenario);
-    let gpu = scenario.to_json();
-    assert_eq!((&gpu["fleet"]["gpu"], &gpu["fleet"]["weights"]), (&"h100_sxm".into(), &"fp8".into()));
-    assert_eq!(gpu["cost"]["kind"], "kernels");
+    let server = [Id::FleetGpu, Id::Weights, Id::CostKind].map(|id| scenario.choice(id));
+    assert_eq!(server, ["h100_sxm", "fp8", "kernels"]);
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn scenario(settings: &[(&str, &str)]) -> Scenario {
         ("workload.rate_rps", "1"),
         ("workload.duration_s", "200"),
     ];
-    Scenario::of_settings(&[&common[..], settings].concat()).unwrap()
+    Scenario::of_version(4).with(&[&common[..], settings].concat()).unwrap()
 }
 
 fn overlaid(measured: &MeasuredRun, scenario: &Scenario) -> Overlay {

@@ -47,7 +47,7 @@ fn overlaid(
     run: &MeasuredRun,
     settings: &[(&str, &str)],
 ) -> (Scenario, servescope_evidence::overlay::Taken, Overlay) {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     for (path, value) in settings {
         scenario.set_text(path, value).unwrap();
     }

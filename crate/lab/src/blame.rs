@@ -302,7 +302,7 @@ mod tests {
     use crate::run::SimulationHandle;
 
     fn causes(settings: &[(&str, &str)], loaded: Option<&LoadedTrace>) -> (usize, Vec<Cause>) {
-        let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
+        let scenario = Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"));
         let run = SimulationHandle::begin(&scenario, loaded).unwrap_or_else(|errors| panic!("{errors:?}"));
         let run = run.with_decisions().run();
         let blame = Blame::of(&run, loaded.is_some());
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn of_a_loaded_trace_one_pair_of_runs_judges() {
-        let scenario = Scenario::of_settings(&QUOTA[..3]).unwrap();
+        let scenario = Scenario::of_version(4).with(&QUOTA[..3]).unwrap();
         let trace = servescope_traces::arrivals::trace_of(&scenario, None).unwrap();
         let loaded = LoadedTrace::from_trace("own", trace.as_ref().clone());
         let (_, found) = causes(&QUOTA[3..], Some(&loaded));
@@ -420,7 +420,7 @@ mod tests {
         for (settings, expected) in [(&slots[..], "adapter_slots"), (&batch[..], "batch_cap")] {
             let (_, found) = causes(settings, None);
             let [cause] = &found[..] else { panic!("{expected}: {found:?}") };
-            let scenario = Scenario::of_settings(settings).unwrap();
+            let scenario = Scenario::of_version(4).with(settings).unwrap();
             let load = Run::simulate(&scenario, None).unwrap().load().unwrap();
             if load.share < 1.0 {
                 assert_eq!(cause.suspect, expected);

@@ -72,7 +72,7 @@ pub(crate) fn open_server() -> Scenario {
 }
 
 fn scenario(settings: &[(Id, Value)]) -> Scenario {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     let open = [
         (Id::Calibration, Value::Choice("unit")),
         (Id::Adapters, Value::Number(0.0)),

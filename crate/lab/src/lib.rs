@@ -7,7 +7,7 @@
 //! let mut scenario = Scenario::default();
 //! scenario.set_text("workload.arrivals.cv", "4").unwrap();
 //! let run = Run::simulate(&scenario, None).unwrap();
-//! assert_eq!(run.summary().run.requests.offered, 420);
+//! assert_eq!(run.summary().run.requests.offered, 396);
 //! ```
 
 pub mod applicable;

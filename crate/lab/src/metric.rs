@@ -355,7 +355,7 @@ mod tests {
     /// What is read of a run is what its summary says, whichever parts of the summary were made for it.
     #[test]
     fn values_are_those_of_the_summary() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         for (path, value) in
             [("workload.duration_s", "30"), ("workload.users.count", "2"), ("gateway.kind", "proxy")]
         {

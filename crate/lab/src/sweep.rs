@@ -136,7 +136,7 @@ impl Sweep {
     fn header(&self) -> Json {
         let over = |axis: &SweepAxis| json!({"path": axis.path(), "values": axis.to_json()});
         // Not only what differs from its default: an axis may change the default.
-        let given = self.base.given().map(|id| (id.row().id.to_owned(), self.base.get(id).to_json()));
+        let given = self.base.held().map(|id| (id.row().id.to_owned(), self.base.get(id).to_json()));
         json!({
             "version": 1,
             "made_by": concat!("servescope ", env!("CARGO_PKG_VERSION")),

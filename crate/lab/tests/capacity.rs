@@ -11,7 +11,7 @@ use servescope_traces::loaded_trace::LoadedTrace;
 use servescope_workload::generate;
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
+    Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn search(scenario: &Scenario, trace: Option<LoadedTrace>) -> Result<Capacity, Vec<Diagnostic>> {

@@ -46,7 +46,7 @@ impl Answer {
 
 /// Runs to the end and keeps count of requests and tokens.
 fn run(settings: &[(&str, &str)]) -> Answer {
-    let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"));
     let run = Run::simulate(&scenario, None).unwrap_or_else(|errors| panic!("{settings:?}: {errors:?}"));
     let (report, summary) = (&run.report, run.summary().run);
     let (mut ended, mut produced) = (0, 0);

@@ -7,7 +7,7 @@ use servescope_settings::diagnostic::Diagnostic;
 use servescope_settings::scenario::Scenario;
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
+    Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn summary(settings: &[(&str, &str)]) -> RunSummary {

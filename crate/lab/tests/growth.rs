@@ -34,7 +34,7 @@ fn scenario(settings: &[(&str, &str)], requests: u32) -> Scenario {
         ("fleet.kv_pool", "given"),
     ];
     all.extend(settings);
-    Scenario::of_settings(&all).unwrap_or_else(|error| panic!("{settings:?}: {error}"))
+    Scenario::of_version(4).with(&all).unwrap_or_else(|error| panic!("{settings:?}: {error}"))
 }
 
 /// Nanoseconds a request, over as many runs as have the requests of the longest together: a tick is longer than a short run.

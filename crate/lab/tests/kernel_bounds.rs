@@ -28,7 +28,7 @@ fn sizes(most: u32) -> Vec<u32> {
 }
 
 fn scenario(settings: &[(&str, &str)]) -> Option<Scenario> {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     for (path, value) in [("scheduler.kind", "vllm_v1"), ("cost.kind", "kernels")].iter().chain(settings) {
         scenario.set_text(path, value).ok()?;
     }

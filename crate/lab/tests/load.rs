@@ -4,7 +4,7 @@ use servescope_lab::capacity::{Capacity, CapacityCheck, Checked, Miss, Search, q
 use servescope_settings::scenario::Scenario;
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
+    Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn finished(mut search: Search) -> Capacity {

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod combinations;
+mod default_scenario;
 mod fleets;
 mod growth;
 mod kernel_bounds;

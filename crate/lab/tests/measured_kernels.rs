@@ -4,7 +4,7 @@ use servescope_lab::run::Run;
 use servescope_settings::scenario::Scenario;
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     let common = [
         ("scheduler.kind", "vllm_v1"),
         ("cost.kind", "kernels"),

@@ -10,7 +10,7 @@ use servescope_traces::loaded_trace::LoadedTrace;
 use servescope_workload::{Trace, generate};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
+    Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The reasons reported for a run, by path.
@@ -70,7 +70,7 @@ const WORKLOAD: [(&str, &str); 27] = [
 
 #[test]
 fn a_file_decides_every_setting_of_the_workload() {
-    let (loaded, plain_run) = (plain(), Run::simulate(&Scenario::default(), Some(&plain())).unwrap());
+    let (loaded, plain_run) = (plain(), Run::simulate(&Scenario::of_version(4), Some(&plain())).unwrap());
     for setting in WORKLOAD {
         let run = Run::simulate(&scenario(&[setting]), Some(&loaded)).unwrap();
         assert_eq!(reported(&run), [(setting.0, "file")]);
@@ -102,7 +102,7 @@ fn what_a_file_lacks_is_a_condition_too() {
         ("workload.trace.turns", "held"),
         ("seed", "7"),
     ];
-    let base = Run::simulate(&Scenario::default(), Some(&plain())).unwrap().report.digest();
+    let base = Run::simulate(&Scenario::of_version(4), Some(&plain())).unwrap().report.digest();
     for setting in silent {
         let run = Run::simulate(&scenario(&[setting]), Some(&plain())).unwrap();
         assert_eq!(run.notes().len(), 1, "{setting:?}");
@@ -376,7 +376,7 @@ fn every_parameter_that_a_file_decides_is_one_of_the_workload() {
         let is_workload = id.row().id.starts_with("workload.")
             && !matches!(id.row().group, "trace" | "sampling" | "extra_request");
         assert_eq!(
-            idle(&Scenario::default(), &context, id) == Some(Reason::File),
+            idle(&Scenario::of_version(4), &context, id) == Some(Reason::File),
             is_workload,
             "{}",
             id.row().id

@@ -27,7 +27,7 @@ proptest! {
         rate_rps in 1u32..20, seed in 0u32..1_000,
     ) {
         let (rate_rps, seed) = (rate_rps.to_string(), seed.to_string());
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let settings = [
             ("scheduler.kind", scheduler),
             ("fleet.pipeline_parallel", if scheduler == "slora" { "1" } else { stages }),

@@ -7,7 +7,7 @@ use servescope_settings::scenario::Scenario;
 const KINDS: [&str; 6] = ["static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
+    Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A replica that gets more than it can serve, three quarters of it from one of two users.

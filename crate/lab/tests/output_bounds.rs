@@ -9,7 +9,7 @@ use servescope_workload::Trace;
 use servescope_workload::prompts::{Endpoint, Form};
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     for (path, value) in [("workload.duration_s", "60"), ("workload.max_tokens.kind", "cap")] {
         scenario.set_text(path, value).unwrap();
     }

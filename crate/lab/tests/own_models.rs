@@ -10,12 +10,9 @@ const LLAMA: &str = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "ll
     "num_key_value_heads": 8, "rope_theta": 500000.0, "tie_word_embeddings": false, "torch_dtype": "bfloat16", "vocab_size": 128256}"#;
 
 fn scenario(text: &str) -> Scenario {
-    let mut scenario = Scenario::of_settings(&[
-        ("scheduler.kind", "vllm_v1"),
-        ("fleet.gpu", "h100_sxm"),
-        ("workload.duration_s", "10"),
-    ])
-    .unwrap();
+    let mut scenario = Scenario::of_version(4)
+        .with(&[("scheduler.kind", "vllm_v1"), ("fleet.gpu", "h100_sxm"), ("workload.duration_s", "10")])
+        .unwrap();
     let config = ModelConfig::read("config.json", text).unwrap_or_else(|errors| panic!("{errors:?}"));
     let notes = config.apply(&mut scenario).unwrap();
     assert_eq!(notes.into_iter().map(|note| note.code).collect::<Vec<_>>(), ["config_known", "config_cost"]);

@@ -10,7 +10,7 @@ fn run(settings: &[(&str, &str)]) -> Run {
         ("workload.adapters.count", "0"),
         ("scheduler.kind", "vllm_v1"),
     ];
-    Run::simulate(&Scenario::of_settings(&[&base[..], settings].concat()).unwrap(), None).unwrap()
+    Run::simulate(&Scenario::of_version(4).with(&[&base[..], settings].concat()).unwrap(), None).unwrap()
 }
 
 fn tpot_s(run: &Run) -> f64 {

@@ -17,7 +17,7 @@ fn files() -> Vec<NamedText<'static>> {
 }
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     let common = [("scheduler.kind", "vllm_v1"), ("cost.kind", "profile"), ("workload.duration_s", "20")];
     for (path, value) in common.iter().chain(settings) {
         scenario.set_text(path, value).unwrap();
@@ -46,7 +46,7 @@ fn a_deployment_that_was_timed_runs_and_says_where_its_times_come_from() {
     // Its attention was timed on no GPU.
     let borrowed = scenario(&[("fleet.model", "llama-2-7b"), ("fleet.gpu", "a40")]).cost_source().unwrap();
     assert_eq!(unseen(&borrowed), ["points", "heads", "heads"]);
-    assert_eq!(Scenario::default().cost_source(), None);
+    assert_eq!(Scenario::of_version(4).cost_source(), None);
 }
 
 #[test]

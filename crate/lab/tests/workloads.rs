@@ -8,7 +8,7 @@ use servescope_traces::loaded_trace::LoadedTrace;
 use servescope_workload::BASE_MODEL;
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"));
     // An address says the same.
     let (again, problems) = link::parse(&link::encode(&scenario));
     assert!(problems.is_empty(), "{problems:?}");
@@ -107,7 +107,7 @@ fn shared_beginnings_are_told_and_found() {
     let prefix = summary.prefix.unwrap();
     assert_eq!(prefix.block_tokens, 32);
     assert!(prefix.hit_share > 0.3 && prefix.hit_share < 0.95, "{}", prefix.hit_share);
-    assert!(Run::simulate(&Scenario::default(), None).unwrap().summary().prefix.is_none());
+    assert!(Run::simulate(&Scenario::of_version(4), None).unwrap().summary().prefix.is_none());
 }
 
 #[test]

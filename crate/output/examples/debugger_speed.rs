@@ -28,7 +28,7 @@ fn main() -> Result<(), Vec<Diagnostic>> {
     let given: Vec<String> = std::env::args().skip(2).collect();
     let given = || given.iter().filter_map(|setting| setting.split_once('='));
     for scheduler in ["slora", "vllm_v1", "sarathi", "vllm", "lightllm", "orca", "static"] {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let settings = [
             ("workload.rate_rps", RATE_RPS.to_string()),
             ("workload.duration_s", (requests / RATE_RPS).to_string()),

@@ -51,7 +51,7 @@ mod tests {
     use servescope_settings::scenario::Scenario;
 
     fn report(settings: &[(&str, &str)]) -> Report {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         for (path, value) in settings.iter().chain(&[("workload.duration_s", "20")]) {
             scenario.set_text(path, value).unwrap();
         }
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_fleet_has_views_of_its_own_and_no_lane_overlaps() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         for (path, value) in
             [("scheduler.kind", "vllm_v1"), ("fleet.replicas", "40"), ("workload.rate_rps", "20")]
         {

@@ -16,6 +16,7 @@ pub mod overlay;
 pub mod paired;
 pub mod published;
 mod replicas;
+mod seats;
 pub mod sweep;
 mod traffic;
 mod workload_charts;
@@ -65,12 +66,13 @@ impl Default for ViewOptions {
 }
 
 /// The charts that every run has, in the order of the page.
-const OF_ANY: [&str; 10] = [
+const OF_ANY: [&str; 11] = [
     "gaps",
     "shares",
     "lengths",
     "rates",
     "running_waiting",
+    "seats",
     "memory",
     "tokens",
     "latency_cdf",
@@ -100,6 +102,7 @@ pub fn build_charts(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -
             "lengths" => workload_charts::lengths(run),
             "rates" => engine_charts::rates(run, &window),
             "running_waiting" => engine_charts::running_waiting(run, &window),
+            "seats" => seats::seats(run, &window),
             "memory" => engine_charts::memory(run, gpu.as_ref()?, &window),
             "tokens" => engine_charts::tokens(gpu.as_ref()?, &window),
             "latency_cdf" => latency_charts::latency_cdf(run),

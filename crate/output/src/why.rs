@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_run_without_decisions_has_no_causes() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         scenario.set_text("workload.duration_s", "5").unwrap();
         let report = SimulationHandle::begin(&scenario, None).unwrap().run().report;
         assert_eq!(why(&report), None);

@@ -62,7 +62,7 @@ fn value(id: Id, share: f64) -> Option<Value> {
 
 /// A small load with each of the settings that it takes beside those before.
 fn scenario(load: (f64, f64), drawn: &[Drawn]) -> Scenario {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     let tidy = |x: f64| Value::Number((x * 100.0).round() / 100.0);
     for (id, value) in [
         (Id::Rate, tidy(load.0)),

@@ -11,7 +11,7 @@ use servescope_settings::scenario::Scenario;
 const KINDS: [&str; 7] = ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"];
 
 fn run(settings: &[(&str, &str)]) -> Run {
-    let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"));
     Run::simulate(&scenario, None).unwrap_or_else(|errors| panic!("{settings:?}: {errors:?}"))
 }
 

@@ -14,7 +14,7 @@ use servescope_workload::{OutputBounds, Trace};
 
 /// A scenario of these settings.
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     for (path, value) in settings {
         scenario.set_text(path, value).unwrap_or_else(|failure| panic!("{}", failure.message));
     }

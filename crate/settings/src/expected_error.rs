@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     fn expected(cost: &str, gpu: &str, model: &str) -> Option<ExpectedError> {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let settings = [("cost.kind", cost), ("fleet.gpu", gpu), ("fleet.model", model)];
         for (path, value) in settings {
             scenario.set_text(path, value).unwrap();

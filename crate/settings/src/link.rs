@@ -2,49 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use servescope_cost::kernels::CAPTURED_TOKENS;
-
 use crate::diagnostic::Diagnostic;
 use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
-
-/// Version of the address that is written.
-const VERSION: u8 = 4;
-
-/// The oldest version that is still read: what is left out of an older address has the default that it had then.
-const OLDEST_VERSION: u8 = 1;
-
-/// A default that was another one in older versions of the address.
-struct OldDefault {
-    /// The first version with the present default.
-    before: u8,
-    id: Id,
-    /// What it was beside the other settings.
-    was: fn(&Scenario) -> String,
-}
-
-/// Before version 2 vLLM v1 had the memory rules and bounds of the other schedulers, and the proxy's chain began with the check
-/// of KV memory. Before version 3 the rate was above what the default server can serve. Before version 4 vLLM v1 had the longest
-/// request of the other schedulers, and the largest CUDA graph did not follow the bound on running requests. In the order in which
-/// they are set: the token budget follows the longest request, the bound on running requests the token budget.
-const OLD_DEFAULTS: [OldDefault; 10] = [
-    OldDefault { before: 4, id: Id::CapturedTokens, was: |_| CAPTURED_TOKENS.to_string() },
-    OldDefault { before: 4, id: Id::MaxRequestTokens, was: |_| "3072".to_owned() },
-    OldDefault { before: 3, id: Id::Rate, was: |_| "2".to_owned() },
-    OldDefault { before: 2, id: Id::GatewayChecks, was: |_| "rpm|tpm|concurrency|queue|kv".to_owned() },
-    OldDefault { before: 2, id: Id::BatchMaxTokens, was: |scenario| scenario.pool_budget().to_string() },
-    OldDefault { before: 2, id: Id::MaxRunning, was: old_max_running },
-    OldDefault { before: 2, id: Id::ReserveFullIsl, was: |_| "false".to_owned() },
-    OldDefault { before: 2, id: Id::AsyncScheduling, was: |_| "false".to_owned() },
-    OldDefault { before: 2, id: Id::PrefixCache, was: |_| "false".to_owned() },
-    OldDefault { before: 2, id: Id::Watermark, was: |_| "0.01".to_owned() },
-];
-
-/// 1000; vLLM does not start with more running requests than tokens in its budget.
-fn old_max_running(scenario: &Scenario) -> String {
-    let most = if scenario.is_vllm_v1() { scenario.number(Id::BatchMaxTokens) } else { f64::INFINITY };
-    most.min(1000.0).to_string()
-}
+use crate::scenario::former_defaults::{OLDEST_VERSION, VERSION};
 
 /// Keys of the address that belong to the page alone.
 const PAGE_KEYS: [&str; 13] = [
@@ -94,8 +55,8 @@ fn fragment(link: &str) -> &str {
 ///
 /// ```
 /// use servescope_settings::link::step;
-/// assert_eq!(step("https://x.test/#v=4&R=2&step=17"), Some(17));
-/// assert_eq!(step("#v=4&step=x"), None);
+/// assert_eq!(step("https://x.test/#v=5&R=2&step=17"), Some(17));
+/// assert_eq!(step("#v=5&step=x"), None);
 /// ```
 pub fn step(link: &str) -> Option<usize> {
     let text = fragment(link).split('&').find_map(|pair| pair.strip_prefix("step="))?;
@@ -110,24 +71,12 @@ pub fn step(link: &str) -> Option<usize> {
 /// ```
 /// use servescope_settings::link::preset;
 /// assert_eq!(preset("#preset=mm1&R=2"), Some("mm1"));
-/// assert_eq!(preset("https://x.test/#v=4&R=2&preset=mm1"), None);
+/// assert_eq!(preset("https://x.test/#v=5&R=2&preset=mm1"), None);
 /// ```
 pub fn preset(link: &str) -> Option<&str> {
     let pairs = || fragment(link).split('&');
     let name = pairs().find_map(|pair| pair.strip_prefix("preset="))?;
     pairs().all(|pair| !pair.starts_with("v=")).then_some(name)
-}
-
-/// Gives what an older address leaves to its defaults the value that it had then, where it has an effect.
-fn keep_old_defaults(scenario: &mut Scenario, version: u8, given: &BTreeSet<u16>) {
-    for &OldDefault { id, was, .. } in OLD_DEFAULTS.iter().filter(|old| version < old.before) {
-        // An empty text is as good as none.
-        let is_left_out = !given.contains(&(id as u16)) || scenario.get(id) == Value::Text(String::new());
-        let old = id.row().parse(&was(scenario)).expect("an old default is within bounds");
-        if is_left_out && scenario.is_active(id) && scenario.get(id) != old {
-            set(scenario, id, old);
-        }
-    }
 }
 
 /// Reads an address: a whole one, the part from `#` on, or what [`encode`] writes. Bad values are reported; a number out of
@@ -173,7 +122,7 @@ pub fn parse(link: &str) -> (Scenario, Vec<Diagnostic>) {
             }
         }
     }
-    keep_old_defaults(&mut scenario, version, &given);
+    scenario.keep_defaults_of(version);
     (scenario, problems)
 }
 
@@ -238,13 +187,13 @@ mod tests {
 
     #[test]
     fn bad_parts_are_told_and_the_rest_is_kept() {
-        let (scenario, problems) = parse("https://x.test/a/#v=1&R=3&cv=-4&zz=1&n&pop=zipf&in=gauss&lang=zh");
+        let (scenario, problems) = parse("https://x.test/a/#v=5&R=3&cv=-4&zz=1&n&pop=zipf&in=gauss&lang=zh");
         let codes: Vec<&str> = problems.iter().map(|p| p.code).collect();
         assert_eq!(codes, ["out_of_range", "bad_link", "bad_link", "unknown_option"]);
-        assert_eq!(encode(&scenario), "v=4&R=3&cv=0.1&pop=zipf");
+        assert_eq!(encode(&scenario), "v=5&R=3&cv=0.1&pop=zipf");
         for plain in ["#", "", "http://127.0.0.1:8080/", "https://x.test/page/#"] {
             let (scenario, problems) = parse(plain);
-            assert_eq!((encode(&scenario).as_str(), problems.len()), ("v=4", 0), "{plain}");
+            assert_eq!((encode(&scenario).as_str(), problems.len()), ("v=5", 0), "{plain}");
         }
     }
 
@@ -257,9 +206,9 @@ mod tests {
         };
         let old = "v=4&gk=proxy&gch=rpm%7Ctpm%7Cconcurrency%7Cqueue%7Ckv";
         for link in ["#v=1&R=1.4&gk=proxy", "#R=1.4&gk=proxy&v=1", "#v=1&R=1.4&gk=proxy&gch="] {
-            assert_eq!(checks(link), old, "{link}");
+            assert_eq!(checks(link), checks(old), "{link}");
         }
-        assert_eq!(checks(old), old, "what was read is written so that it stays");
+        assert_eq!(checks(&checks(old)), checks(old), "what was read is written so that it stays");
         // A chain that the address names is that chain, and where there is no proxy there is nothing to keep.
         for (link, same) in [
             ("#v=1&R=1.4&gk=proxy&gch=rpm", "v=4&gk=proxy&gch=rpm"),
@@ -267,26 +216,37 @@ mod tests {
             ("#v=2&R=1.4&gk=proxy", "v=4&gk=proxy"),
             // The rate was above what the default server can serve.
             ("#v=2&gk=proxy", "v=4&R=2&gk=proxy"),
-            ("#gk=proxy", "v=4&gk=proxy"),
+            ("#gk=proxy", "v=5&gk=proxy"),
         ] {
-            assert_eq!(checks(link), same, "{link}");
+            assert_eq!(checks(link), checks(same), "{link}");
         }
         // vLLM v1 goes on with the bounds and rules that it had, as far as they are settings.
         assert_eq!(
             checks("#v=1&R=1.4&sched=vllm_v1"),
-            "v=4&batch=3072&run=1000&maxreq=3072&sched=vllm_v1&isl=false&asy=false&wmk=0.01&pfx=false"
+            checks(
+                "v=4&batch=3072&run=1000&maxreq=3072&sched=vllm_v1&isl=false&asy=false&wmk=0.01&pfx=false"
+            )
         );
         assert_eq!(
             checks("#v=1&R=1.4&sched=vllm_v1&batch=500&wmk=0.02&pk=tree"),
-            "v=4&batch=500&run=500&maxreq=3072&sched=vllm_v1&isl=false&asy=false&wmk=0.02&pfx=false&pk=tree"
+            checks(
+                "v=4&batch=500&run=500&maxreq=3072&sched=vllm_v1&isl=false&asy=false&wmk=0.02&pfx=false&pk=tree"
+            )
         );
         for others in ["sched=sarathi", "batch=64", "batch=500&sched=vllm"] {
-            assert_eq!(checks(&format!("#v=1&R=1.4&{others}")), format!("v=4&{others}"));
+            assert_eq!(checks(&format!("#v=1&R=1.4&{others}")), checks(&format!("v=4&{others}")));
         }
-        for OldDefault { before, id, was } in OLD_DEFAULTS {
-            let old = was(&Scenario::default());
-            assert!(before <= VERSION && id.row().parse(&old).is_ok(), "{}", id.row().id);
-        }
+        // The server of links before version 5, with what acts beside it, and what the link says.
+        assert_eq!(
+            checks("#v=4&cv=2"),
+            "v=5&R=1.4&cv=2&alpha=1&n=200&in=uniform&inh=511&out=uniform&outh=511&sched=slora&ranks=8&cost=linear&slot=6&slob=0.2&\
+             ck=constant&D=300"
+        );
+        assert_eq!(
+            checks("#v=4&sched=vllm_v1&cost=kernels&gpu=h100_sxm&n=0&in=fixed&out=fixed&D=60"),
+            "v=5&R=1.4&n=0&in=fixed&\
+             out=fixed&mdl=llama-2-7b&slot=6&slob=0.2&ck=constant"
+        );
     }
 
     /// The bound of links from before there were two bounded the mean, and so does its key.
@@ -308,23 +268,23 @@ mod tests {
     fn a_replaced_name_of_an_option_is_read_as_the_present_one() {
         let id = Id::LengthSource;
         let key = id.row().key;
-        let (scenario, problems) = parse(&format!("#v=4&{key}=laws&rt=shortest_line"));
+        let (scenario, problems) = parse(&format!("#v=5&{key}=laws&rt=shortest_line"));
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(scenario.choice(id), "distributions");
-        assert_eq!(encode(&scenario), "v=4&rt=fewest_waiting");
+        assert_eq!(encode(&scenario), "v=5&rt=fewest_waiting");
     }
 
     #[test]
     fn a_key_that_is_there_twice_is_told() {
-        let (scenario, problems) = parse("#v=1&R=3&cv=2&R=4");
-        assert_eq!(encode(&scenario), "v=4&R=3&cv=2");
+        let (scenario, problems) = parse("#v=5&R=3&cv=2&R=4");
+        assert_eq!(encode(&scenario), "v=5&R=3&cv=2");
         assert_eq!(problems.len(), 1);
         assert!(problems[0].message.contains("\"R=4\" is ignored: its key is there twice"), "{problems:?}");
     }
 
     #[test]
     fn lists_and_percent_signs() {
-        let (scenario, problems) = parse("#v=4&ranks=64%2C32%2c16");
+        let (scenario, problems) = parse("#v=5&ranks=64%2C32%2c16");
         assert!(problems.is_empty());
         assert_eq!(
             command(&scenario, "my trace.csv"),
@@ -343,7 +303,7 @@ mod tests {
                 Kind::List { .. } => Value::List(vec![3.0, 1.0, 2.0]),
                 Kind::Text { .. } => Value::Text(" a|\\n&b=#%+é;\n'".to_owned()),
             };
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::of_version(4);
             scenario.set(id, value).unwrap();
             let (again, problems) = parse(&encode(&scenario));
             assert!(problems.is_empty(), "{problems:?}");

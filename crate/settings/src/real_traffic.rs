@@ -48,7 +48,7 @@ impl RealTraffic {
     /// Gives a scenario this workload in place of its own; all else stays.
     pub fn apply(&self, scenario: &mut Scenario) {
         let (twin, _) = Scenario::from_json(&self.json()["scenario"]);
-        let own: Vec<_> = scenario.given().filter(|id| id.row().id.starts_with("workload.")).collect();
+        let own: Vec<_> = scenario.held().filter(|id| id.row().id.starts_with("workload.")).collect();
         own.into_iter().for_each(|id| scenario.reset(id));
         for (id, value) in twin.changed() {
             scenario.set(id, value.clone()).expect("a value of a scenario is within bounds");
@@ -69,7 +69,7 @@ mod tests {
             assert!(problems.is_empty(), "{}: {problems:?}", traffic.id);
             assert!(twin.changed().all(|(id, _)| id.row().id.starts_with("workload.")), "{}", traffic.id);
             assert!(json["licence"].is_string() && !traffic.source().is_empty());
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::of_version(4);
             scenario.set_text("scheduler.kind", "vllm_v1").unwrap();
             scenario.set_text("workload.arrivals.cv", "4").unwrap();
             traffic.apply(&mut scenario);

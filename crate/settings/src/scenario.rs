@@ -2,6 +2,7 @@
 
 mod adapters;
 mod curve;
+pub mod former_defaults;
 mod gateway;
 mod hardware;
 pub mod kv_groups;
@@ -25,6 +26,8 @@ pub use pools::{ScenarioPool, is_of_pool};
 pub(crate) use recognise::is_scenario;
 pub use recognise::objections;
 pub use sampling::sampling_problems;
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
@@ -37,6 +40,7 @@ use crate::parameters::choices::{Choice, ChoiceId};
 use crate::parameters::{Id, TABLE, Value};
 use crate::profiles::LoadedProfile;
 use crate::repeated_keys::repeated;
+use former_defaults::{OLDEST_VERSION, VERSION, VERSION_KEY, VERSION_OF_OLD_FILES};
 
 /// The proxy's chain of checks where none is given.
 pub(crate) const USUAL_CHECKS: &[&str] = &["rpm", "tpm", "concurrency", "queue"];
@@ -46,16 +50,25 @@ pub const MAX_REQUESTS: f64 = 5_000_000.0;
 
 /// Values by parameter. What is not set has a default, and some defaults depend on what is set: the coefficients and the
 /// pool on the calibration, the token budget on the pool or the GPU, what vLLM v1 bounds on the GPU.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Scenario {
     values: [Option<Value>; TABLE.len()],
+    /// Values that were not written: defaults of the version of a link or file that left them out.
+    kept: BTreeSet<u16>,
     /// What stands for the shipped profiles.
     profile: Option<std::sync::Arc<LoadedProfile>>,
 }
 
+/// Who wrote a value does not matter.
+impl PartialEq for Scenario {
+    fn eq(&self, other: &Self) -> bool {
+        self.values == other.values && self.profile == other.profile
+    }
+}
+
 impl Default for Scenario {
     fn default() -> Self {
-        Self { values: [const { None }; TABLE.len()], profile: None }
+        Self { values: [const { None }; TABLE.len()], kept: BTreeSet::new(), profile: None }
     }
 }
 
@@ -65,23 +78,14 @@ impl Default for Scenario {
 pub struct ScenarioPatch(pub Ordered<Value>);
 
 impl Scenario {
-    /// The scenario with these settings, in their order; every other parameter has its default.
-    ///
-    /// # Errors
-    /// [`Diagnostic`] for an unknown path or a value out of bounds.
-    pub fn of_settings(settings: &[(&str, &str)]) -> Result<Self, Diagnostic> {
-        let mut scenario = Self::default();
-        settings.iter().try_for_each(|(path, value)| scenario.set_text(path, value))?;
-        Ok(scenario)
-    }
-
     /// Sets a parameter from text. A value equal to the default stays set, so that a calibration chosen later leaves it.
     ///
     /// # Errors
     /// [`Diagnostic`] for an unknown path or a value out of bounds; nothing is changed then.
     pub fn set_text(&mut self, path: &str, text: &str) -> Result<(), Diagnostic> {
         let id = Id::from_path(path).ok_or_else(|| unknown(path))?;
-        self.values[id as usize] = Some(id.row().parse(text).map_err(|error| under_name(error, id, path))?);
+        let value = id.row().parse(text).map_err(|error| under_name(error, id, path))?;
+        self.write(id, Some(value));
         Ok(())
     }
 
@@ -91,13 +95,41 @@ impl Scenario {
     /// [`Diagnostic`] for a value out of bounds.
     pub fn set(&mut self, id: Id, value: Value) -> Result<(), Diagnostic> {
         id.row().check(&value)?;
-        self.values[id as usize] = Some(value);
+        self.write(id, Some(value));
         Ok(())
     }
 
-    /// Reads nested JSON, dotted paths, or a mixture: the scenario with what is good, and every [`Diagnostic`] found. Of a text
-    /// that is no scenario that is the only one.
+    fn write(&mut self, id: Id, value: Option<Value>) {
+        self.values[id as usize] = value;
+        self.kept.remove(&(id as u16));
+    }
+
+    /// Reads a scenario file: nested JSON, dotted paths, or a mixture. It gives the scenario with what is good, and every
+    /// [`Diagnostic`] found; of a text that is no scenario that is the only one. What the file leaves out has the default of its
+    /// version.
     pub fn from_json(json: &Json) -> (Self, Vec<Diagnostic>) {
+        let version = json.get(VERSION_KEY).cloned();
+        let mut of_parameters = json.clone();
+        if let (Json::Object(fields), Some(_)) = (&mut of_parameters, &version) {
+            fields.remove(VERSION_KEY);
+        }
+        let (mut scenario, mut errors) = Self::from_values(&of_parameters);
+        if errors.iter().any(recognise::is_of_another_kind) {
+            return (scenario, errors);
+        }
+        let known = match &version {
+            None => Some(VERSION_OF_OLD_FILES),
+            Some(named) => named.as_u64().and_then(|named| u8::try_from(named).ok()),
+        };
+        match known.filter(|known| (OLDEST_VERSION..=VERSION).contains(known)) {
+            Some(known) => scenario.keep_defaults_of(known),
+            None => errors.push(bad_version(&version.unwrap_or_default())),
+        }
+        (scenario, errors)
+    }
+
+    /// Reads values of the present version in the same forms, as the page holds them.
+    pub fn from_values(json: &Json) -> (Self, Vec<Diagnostic>) {
         let mut scenario = Self::default();
         let mut errors = Vec::from_iter(recognise::objection(json));
         if let (Json::Object(fields), true) = (json, errors.is_empty()) {
@@ -122,9 +154,10 @@ impl Scenario {
         }
     }
 
-    /// The values that were set, as nested JSON.
+    /// The scenario file: its version and the values that were set, as nested JSON.
     pub fn to_json(&self) -> Json {
         let mut root = Map::new();
+        root.insert(VERSION_KEY.to_owned(), VERSION.into());
         for (id, value) in self.changed() {
             let mut parts: Vec<&str> = id.row().id.split('.').collect();
             let leaf = parts.pop().expect("a path has a last part");
@@ -138,10 +171,12 @@ impl Scenario {
         Json::Object(root)
     }
 
-    /// The parameters that were set to something else than their default, in the order of the table.
+    /// The parameters that were set to something else than their default, in the order of the table; defaults of a former version
+    /// only where they act.
     pub fn changed(&self) -> impl Iterator<Item = (Id, &Value)> {
         let set = Id::ALL.iter().filter_map(|&id| Some((id, self.values[id as usize].as_ref()?)));
-        set.filter(|(id, value)| **value != self.default_of(*id))
+        let is_idle = |id: Id| self.kept.contains(&(id as u16)) && !self.is_active(id);
+        set.filter(move |(id, value)| **value != self.default_of(*id) && !is_idle(*id))
     }
 
     /// The same by path.
@@ -152,7 +187,7 @@ impl Scenario {
 
     /// Takes a parameter back to its default.
     pub fn reset(&mut self, id: Id) {
-        self.values[id as usize] = None;
+        self.write(id, None);
     }
 
     /// The value of a parameter.
@@ -173,10 +208,11 @@ impl Scenario {
             Id::BatchMaxTokens => Value::Number(f64::from(self.usual_token_budget())),
             Id::MaxRunning => self.usual_max_running(),
             Id::CapturedTokens => self.usual_captured_tokens(),
-            Id::Watermark if self.is_vllm_v1() => Value::Number(0.0),
+            Id::Watermark if !self.is_vllm_v1() => Value::Number(0.01),
             Id::AdapterMemory => self.usual_memory(),
             Id::MemoryMargin => self.usual_margin(),
             Id::BlockSize => self.usual_block_size(),
+            Id::CostKind => self.usual_cost(),
             Id::Unquantized => Value::Number(self.model().unquantized),
             Id::PrefillBase => ms(linear.prefill_base_us),
             Id::PrefillPerToken => ms(linear.prefill_per_token_us),
@@ -193,8 +229,14 @@ impl Scenario {
         }
     }
 
-    /// The parameters that were given a value, be it their default, in the order of the table.
+    /// The parameters that were given a value, be it their default, in the order of the table. Defaults of a former version,
+    /// which a link or a file of it leaves out, were not given.
     pub fn given(&self) -> impl Iterator<Item = Id> {
+        self.held().filter(|&id| !self.kept.contains(&(id as u16)))
+    }
+
+    /// The parameters that have a value of their own, given or kept from a former version.
+    pub fn held(&self) -> impl Iterator<Item = Id> {
         Id::ALL.iter().copied().filter(|&id| self.is_set(id))
     }
 
@@ -232,18 +274,21 @@ impl Scenario {
                 Id::BlockSize,
                 Id::Unquantized,
                 Id::CapturedTokens,
+                Id::CostKind,
             ],
-            Id::FleetModel => &[Id::Unquantized],
+            Id::FleetModel => &[Id::Unquantized, Id::CostKind],
+            Id::Weights => &[Id::CostKind],
             Id::VllmVersion if is_vllm_v1 => &[Id::MemoryMargin],
             Id::FleetGpu | Id::BatchMaxTokens if is_vllm_v1 && self.cost_kind() != CostKind::Linear => {
-                &[Id::BatchMaxTokens, Id::MaxRunning, Id::CapturedTokens, Id::BlockSize]
+                &[Id::BatchMaxTokens, Id::MaxRunning, Id::CapturedTokens, Id::BlockSize, Id::CostKind]
             }
             Id::BatchMaxTokens if is_vllm_v1 => &[Id::MaxRunning],
             Id::MaxRequestTokens | Id::ChunkedPrefill if is_vllm_v1 => {
                 &[Id::BatchMaxTokens, Id::MaxRunning, Id::CapturedTokens]
             }
             Id::MaxRunning if is_vllm_v1 => &[Id::BatchMaxTokens, Id::CapturedTokens],
-            Id::FleetGpu | Id::BatchMaxTokens | Id::MaxRunning => &[Id::CapturedTokens],
+            Id::FleetGpu => &[Id::CapturedTokens, Id::CostKind],
+            Id::BatchMaxTokens | Id::MaxRunning => &[Id::CapturedTokens],
             Id::SchedulerKind => &[
                 Id::AdapterMemory,
                 Id::MaxRequestTokens,
@@ -316,6 +361,15 @@ impl Scenario {
         };
         Calibration::named(name).unwrap_or(&servescope_cost::CALIBRATIONS[0])
     }
+}
+
+fn bad_version(named: &Json) -> Diagnostic {
+    let message =
+        format!("{VERSION_KEY}: a version from {OLDEST_VERSION} to {VERSION} expected, got {named}");
+    Diagnostic::error("bad_version", VERSION_KEY, message)
+        .number("first", OLDEST_VERSION.into())
+        .number("last", VERSION.into())
+        .text("got", &shown(&named.to_string()))
 }
 
 /// Whether parameters have paths below `path`.
@@ -403,18 +457,18 @@ mod tests {
 
     #[test]
     fn defaults_follow_the_calibration_and_the_pool() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         assert_eq!(scenario.number(Id::BatchMaxTokens), 3072.0);
         scenario.set_text("cost.calibration", "a100-80-opt-13b").unwrap();
         assert_eq!(scenario.number(Id::MaxTotalTokens), 65_000.0);
         assert_eq!(scenario.number(Id::BatchMaxTokens), 10_833.0);
-        assert_eq!(scenario.changed().count(), 1);
+        assert_eq!(scenario.changed().count() - Scenario::of_version(4).changed().count(), 1);
         scenario.set_text("scheduler.max_total_tokens", "6000").unwrap();
         assert_eq!(scenario.number(Id::BatchMaxTokens), 3072.0);
     }
 
     #[test]
-    fn table_defaults_are_those_of_the_first_calibration() {
+    fn table_defaults_are_those_of_the_default_scenario() {
         let scenario = Scenario::default();
         for &id in Id::ALL {
             assert_eq!(scenario.default_of(id), id.row().default_value(), "{}", id.row().id);
@@ -423,7 +477,7 @@ mod tests {
 
     #[test]
     fn errors_name_the_path_the_bound_and_the_value() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let message = |s: &mut Scenario, path, text| s.set_text(path, text).unwrap_err().message;
         assert_eq!(
             message(&mut scenario, "workload.rate_rps", "-1"),
@@ -433,7 +487,7 @@ mod tests {
         assert!(message(&mut scenario, "seed", "1.5").contains("whole number"));
         assert!(message(&mut scenario, "workload.rate_rps", "NaN").contains("a number expected"));
         assert!(message(&mut scenario, "workload.arrivals.kind", "gama").contains("gamma, poisson, even"));
-        assert_eq!(scenario, Scenario::default());
+        assert_eq!(scenario, Scenario::of_version(4));
         scenario.set_text("workload.input_tokens.low", "900").unwrap();
         assert_eq!(scenario.problems()[0].path, "workload.input_tokens.high");
     }
@@ -447,7 +501,7 @@ mod tests {
         let (a, errors) = Scenario::from_json(&nested);
         assert!(errors.is_empty(), "{errors:?}");
         assert_eq!(a, Scenario::from_json(&dotted).0);
-        assert_eq!(Scenario::from_json(&a.to_json()).0, a);
+        assert_eq!(Scenario::from_json(&a.to_json()).0.to_json(), a.to_json());
         let (_, errors) = Scenario::from_json(&serde_json::json!({"workload": {"rate": 3}, "seed": []}));
         assert_eq!(errors.len(), 2);
     }
@@ -472,7 +526,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_a_parameter_panic(i in 0..TABLE.len(), text in "\\PC{0,40}") {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::of_version(4);
             if scenario.set_text(TABLE[i].id, &text).is_ok() {
                 let (again, errors) = Scenario::from_json(&scenario.to_json());
                 prop_assert!(errors.is_empty());

@@ -283,7 +283,7 @@ mod tests {
     use super::*;
 
     fn reported(settings: &[(&str, &str)]) -> String {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         scenario.set_text("scheduler.kind", "vllm_v1").unwrap();
         for (path, value) in settings {
             scenario.set_text(path, value).unwrap();
@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn adapters_are_those_of_the_traffic() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         scenario.set_text("scheduler.kind", "vllm_v1").unwrap();
         let of = |largest_rank: u32| {
             let adapters = u32::from(largest_rank > 0);
@@ -407,7 +407,7 @@ mod tests {
             assert!(text.contains(left_out), "{left_out}: {text}");
         }
         assert!(!text.contains("lora"), "{text}");
-        let error = vllm_serve(&Scenario::default(), None).unwrap_err();
+        let error = vllm_serve(&Scenario::of_version(4), None).unwrap_err();
         assert_eq!((error.code, error.path.as_str()), ("not_vllm", "scheduler.kind"));
     }
 }

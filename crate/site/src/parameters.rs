@@ -34,7 +34,7 @@ const HEADINGS: [&str; GROUPS.len()] = [
 pub(crate) fn markdown() -> String {
     let mut text = "# Parameters\n\nAfter reading this page you can set every parameter, by a scenario file, `--set PATH=VALUE` or \
                     the address of the page, and know when it has an effect. It is made of the parameter table; `servescope schema` \
-                    prints the same as JSON Schema.\n\nThe key is that of the address: `#v=4&KEY=VALUE`. A setting without effect is \
+                    prints the same as JSON Schema.\n\nThe key is that of the address: `#v=5&KEY=VALUE`. A setting without effect is \
                     told wherever it is given.\n"
         .to_owned();
     for (group, heading) in GROUPS.iter().zip(HEADINGS) {
@@ -67,7 +67,7 @@ fn line(row: &Parameter) -> String {
         format!("`{}`", row.key),
         row.unit.to_owned(),
         values(&row.kind),
-        default(&row.kind),
+        default(row),
         reported,
     ];
     format!("| {} |", cells.map(|cell| cell.replace('|', "\\|")).join(" | "))
@@ -86,13 +86,12 @@ fn values(kind: &Kind) -> String {
     }
 }
 
-fn default(kind: &Kind) -> String {
-    match kind {
-        Kind::Number { default, .. } | Kind::Whole { default, .. } => default.to_string(),
-        Kind::Choice(names) => format!("`{}`", names[0]),
-        Kind::Flag(on) => format!("`{on}`"),
-        Kind::List { default, .. } => default.iter().map(f64::to_string).collect::<Vec<_>>().join(", "),
+fn default(row: &Parameter) -> String {
+    match row.kind {
         Kind::Text { .. } => String::new(),
+        Kind::List { .. } => row.default_value().to_text().replace(',', ", "),
+        Kind::Choice(_) | Kind::Flag(_) => format!("`{}`", row.default_value().to_text()),
+        Kind::Number { .. } | Kind::Whole { .. } => row.default_value().to_text(),
     }
 }
 

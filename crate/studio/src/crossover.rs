@@ -23,7 +23,7 @@ fn read<T: for<'de> Deserialize<'de>>(value: JsValue) -> Result<T, JsCallErrors>
 }
 
 fn side(settings: &Json) -> Result<Scenario, JsCallErrors> {
-    match Scenario::from_json(settings) {
+    match Scenario::from_values(settings) {
         (scenario, errors) if errors.is_empty() => Ok(scenario),
         (_, errors) => Err(to_js_error(errors)),
     }

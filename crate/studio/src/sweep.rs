@@ -42,7 +42,7 @@ impl Spec {
     }
 
     fn scenario(&self) -> Result<Scenario, JsCallErrors> {
-        match Scenario::from_json(&self.0.scenario) {
+        match Scenario::from_values(&self.0.scenario) {
             (scenario, errors) if errors.is_empty() => Ok(scenario),
             (_, errors) => Err(to_js_error(errors)),
         }

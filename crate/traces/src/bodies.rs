@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn every_form_has_a_line_a_request_with_the_scenarios_sampling() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         for (path, value) in [
             ("workload.duration_s", "10"),
             ("workload.sampling.do_sample", "true"),
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_or_not_taken_is_refused() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         scenario.set_text("workload.sampling.presence_penalty", "-1").unwrap();
         let trace = crate::arrivals::trace_of(&scenario, None).unwrap();
         let refused = bodies_text(&scenario, &trace, names(Form::Slora)).unwrap_err();

@@ -119,7 +119,7 @@ mod tests {
     use crate::arrivals::trace_of;
 
     fn read(name: &str, text: &str) -> Result<Scenario, Vec<Diagnostic>> {
-        with_curve(name, text.as_bytes(), &Scenario::default())
+        with_curve(name, text.as_bytes(), &Scenario::of_version(4))
     }
 
     #[test]

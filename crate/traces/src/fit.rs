@@ -427,7 +427,7 @@ mod tests {
 
     #[test]
     fn the_scenario_of_a_drawn_trace_is_the_one_it_was_drawn_from() {
-        let mut drawn = Scenario::default();
+        let mut drawn = Scenario::of_version(4);
         for (path, text) in [
             ("workload.rate_rps", "20"),
             ("workload.duration_s", "1500"),
@@ -475,7 +475,7 @@ mod tests {
             ("bounded_pareto", "workload.input_tokens.high", "30000"),
             ("histogram", "workload.input_tokens.histogram", "8, 30, 30, 0, 5000, 1, 7000"),
         ] {
-            let mut drawn = Scenario::default();
+            let mut drawn = Scenario::of_version(4);
             drawn.set_text("workload.duration_s", "2000").unwrap();
             drawn.set_text("workload.input_tokens.kind", kind).unwrap();
             drawn.set_text(path, value).unwrap();

@@ -61,7 +61,7 @@ mod tests {
     fn pairs_of_a_file_without_times_are_drawn_from() {
         let mut file = "num_prefill_tokens,num_decode_tokens\n".to_owned();
         (0..1_000).for_each(|i| writeln!(file, "{},{i}", 1 + i * 7 % 1_000).unwrap());
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let taken = take_lengths(&mut scenario, "a.csv", file.as_bytes(), usize::MAX).unwrap();
         assert_eq!(taken, TakenLengths { taken: 999, pairs: 999 });
         assert_eq!(Scenario::from_json(&scenario.to_json()).1, []);
@@ -71,7 +71,7 @@ mod tests {
             let prompts = lengths.iter().step_by(2).filter_map(serde_json::Value::as_f64);
             prompts.sum::<f64>() / (lengths.len() / 2) as f64
         };
-        let mut fewer = Scenario::default();
+        let mut fewer = Scenario::of_version(4);
         let taken = take_lengths(&mut fewer, "a.csv", file.as_bytes(), 50).unwrap();
         assert_eq!(taken, TakenLengths { taken: 50, pairs: 999 });
         assert!((mean(&fewer) / mean(&scenario) - 1.0).abs() < 0.01, "{} {}", mean(&fewer), mean(&scenario));
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn a_file_without_lengths_is_refused_by_name() {
         let code = |text: &str| {
-            let error = take_lengths(&mut Scenario::default(), "a", text.as_bytes(), 9).unwrap_err();
+            let error = take_lengths(&mut Scenario::of_version(4), "a", text.as_bytes(), 9).unwrap_err();
             assert!(error.message.starts_with("a: "), "{}", error.message);
             error.code
         };

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     fn recipe(format: Format, steps: &[&str]) -> Recipe {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         scenario.set_text("workload.arrivals.cv", "3").unwrap();
         let steps = steps.iter().map(|text| TransformStep::parse(text).unwrap()).collect();
         Recipe { source: Source::Scenario(Box::new(scenario)), steps, format }

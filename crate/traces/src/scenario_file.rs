@@ -84,10 +84,13 @@ mod tests {
     #[test]
     fn scenarios_presets_and_recipes_are_read() {
         let of = |text: &str| read(text).unwrap().scenario.to_json().to_string();
-        let wanted = r#"{"workload":{"rate_rps":3}}"#;
+        let wanted = r#"{"version":5,"workload":{"rate_rps":3}}"#;
         assert_eq!(of(wanted), wanted);
-        assert_eq!(of(r#"{"title": "a preset", "scenario": {"workload.rate_rps": 3}}"#), wanted);
-        let recipe = r#"{"version":1,"scenario":{"workload":{"rate_rps":3}},"steps":["thin:keep=0.5"],"format":"servescope"}"#;
+        assert_eq!(
+            of(r#"{"title": "a preset", "scenario": {"version": 5, "workload.rate_rps": 3}}"#),
+            wanted
+        );
+        let recipe = r#"{"version":1,"scenario":{"version":5,"workload":{"rate_rps":3}},"steps":["thin:keep=0.5"],"format":"servescope"}"#;
         assert_eq!(of(recipe), wanted);
         assert_eq!(read(recipe).unwrap().steps.len(), 1);
     }

@@ -10,7 +10,7 @@ use servescope_settings::scenario::{Scenario, ScenarioPatch, objections};
 use servescope_settings::{link, schema};
 use wasm_bindgen::prelude::*;
 
-use servescope_boundary::convert::{self, object, read_scenario, scenario_of, to_js_error};
+use servescope_boundary::convert::{self, object, scenario_of, to_js_error};
 use servescope_boundary::types::{
     JsCallErrors, JsLink, JsPalette, JsPatch, JsResolution, JsSchema, JsTraffic,
 };
@@ -122,7 +122,9 @@ pub fn random_seed() -> f64 {
 fn scenario_of_text(text: &str) -> Result<Scenario, JsCallErrors> {
     match js_sys::JSON::parse(text) {
         Ok(value) => {
-            let (scenario, errors) = read_scenario(value.unchecked_ref());
+            let json = serde_wasm_bindgen::from_value(value)
+                .map_err(|error| to_js_error(vec![Diagnostic::error("bad_json", "", error.to_string())]))?;
+            let (scenario, errors) = Scenario::from_json(&json);
             let errors = objections(repeated_keys(text), errors);
             if errors.is_empty() { Ok(scenario) } else { Err(to_js_error(errors)) }
         }

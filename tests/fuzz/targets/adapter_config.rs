@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(adapter) = AdapterFile::read("adapter_config.json", text) else { return };
     assert!((1..=4096).contains(&adapter.rank));
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     if adapter.apply(&mut scenario).is_ok() {
         assert_eq!(link::parse(&link::encode(&scenario)).0.to_json(), scenario.to_json());
     }

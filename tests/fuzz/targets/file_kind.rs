@@ -16,14 +16,14 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(found) => {
             assert!(!found.keys.is_empty() && found.kind.command("a file", &text).starts_with("servescope "));
             if let FileKind::LaunchLine(server) = found.kind {
-                let mut scenario = Scenario::default();
+                let mut scenario = Scenario::of_version(4);
                 for setting in server.settings(&text).0 {
                     let (path, value) = setting.split_once('=').expect("PATH=VALUE");
                     let _ = scenario.set_text(path, value);
                 }
             }
             if let FileKind::Curve(_) = found.kind
-                && let Ok(scenario) = with_curve("a file", bytes, &Scenario::default())
+                && let Ok(scenario) = with_curve("a file", bytes, &Scenario::of_version(4))
             {
                 assert!(Scenario::from_json(&scenario.to_json()).1.is_empty());
             }

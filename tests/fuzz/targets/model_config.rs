@@ -11,7 +11,7 @@ use servescope_settings::link;
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(config) = ModelConfig::read("config.json", text) else { return };
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     if config.apply(&mut scenario).is_ok() {
         assert_eq!(link::parse(&link::encode(&scenario)).0.to_json(), scenario.to_json());
         let plan = scenario.memory_plan(AdapterRanks::default());

@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     let tokens = |of: fn(&servescope_evidence::overlay::MeasuredRequest) -> u32| {
         measured.requests.iter().map(|request| u64::from(of(request))).sum::<u64>()
     };
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     let taken = take_over(&measured, &mut scenario);
     let is_small = tokens(|r| r.input_tokens) < 4_000 && tokens(|r| r.output_tokens) < 1_000;
     if !is_small || measured.requests.len() > 100 {

@@ -131,7 +131,7 @@ export class CompareState {
   /** Whether the iteration times of A or of B are of no particular GPU. */
   get isLinear(): boolean {
     const [a] = this.app.pins.value;
-    const linear = (patch: ScenarioPatch): boolean => (patch['cost.kind'] ?? 'linear') === 'linear';
+    const linear = (patch: ScenarioPatch): boolean => patch['cost.kind'] === 'linear';
     return a !== undefined && (linear(parseLink(a.link).scenario) || linear(this.app.store.values.value));
   }
 

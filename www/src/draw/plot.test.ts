@@ -22,7 +22,7 @@ describe('lanes', () => {
   });
 
   it('are read as how many do the same', () => {
-    expect(readings({ ...chart(lanes), name: 'lanes' }, 12)).toEqual([{ role: 'served', value: 3 }]);
+    expect(readings({ ...chart(lanes), y: { ...chart(lanes).y, kind: 'index' } }, 12)).toEqual([{ role: 'served', value: 3 }]);
   });
 });
 

@@ -64,7 +64,7 @@ export function reading(series: Series, x: number): number | null {
   return own + (ahead - own) * ((x - from) / (to - from));
 }
 
-/** How many bars stand over `x`: of lanes, how many do this. */
+/** How many bars stand over `x`: of rows, how many do this. */
 export function barsAt({ x: xs, x2 }: Series, x: number): number {
   let count = 0;
   for (let index = lastAtOrBefore(xs, x); index >= 0; index -= 1) if ((x2[index] ?? 0) > x) count += 1;
@@ -72,7 +72,7 @@ export function barsAt({ x: xs, x2 }: Series, x: number): number {
 }
 
 export function readings(chart: ChartData, x: number): Reading[] {
-  if (chart.name === 'lanes') return chart.series.map((series) => ({ role: series.role, value: barsAt(series, x) }));
+  if (chart.y.kind === 'index') return chart.series.map((series) => ({ role: series.role, value: barsAt(series, x) }));
   return chart.series.flatMap((series) => {
     const value = reading(series, x);
     return value === null ? [] : [{ role: series.role, value }];

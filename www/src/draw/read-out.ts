@@ -46,7 +46,7 @@ export function yUnit(text: Text, { y }: ChartData): string {
 
 /** A rule across the axis of times says a time, whatever the heights are. */
 export function yValue(text: Text, { x, y }: ChartData, role: string, value: number): string {
-  if (y.unit === 'replica') return text.format.short(value);
+  if (y.kind === 'index') return text.format.short(value);
   if (y.unit === 'share') return role === 'slo' ? axisValue(text, x, value) : text.format.share(value);
   return axisValue(text, y, value);
 }

@@ -24,7 +24,7 @@ function rows(text: Text, chart: ChartData, series: Series, role: string, step: 
     const x = series.mark === 'rule_y' ? undefined : series.x[index];
     const y = series.mark === 'rule_x' ? undefined : series.y[index];
     const base = series.y0[index] ?? 0;
-    const height = y === undefined ? undefined : chart.name === 'lanes' ? Math.round(base) : y - base;
+    const height = y === undefined ? undefined : chart.y.kind === 'index' ? Math.round(base) : y - base;
     made.push(html`<tr><th scope="row">${role}</th><td>${x === undefined ? nothing : xText(text, chart, x)}</td>
       <td>${height === undefined ? nothing : yValue(text, chart, series.role, height)}</td></tr>`);
   }

@@ -137,7 +137,7 @@ describe.each(TEXTS.map((text) => [text.language, text] as const))('in %s', (lan
   it('every chart of the service has a title and an explanation', () => {
     const source = ['views.rs', 'views/gateway.rs', 'views/replicas.rs'].map((file) => readFileSync(join(import.meta.dirname, '../../../crate/output/src', file), 'utf8')).join('');
     const names = [...source.matchAll(/(?:OF_ANY|NAMES): \[&str; \d+\] =\s*\[([^\]]*)\]/g)].flatMap(([, list = '']) => [...list.matchAll(/"(\w+)"/g)].map(([, name = '']) => name));
-    expect(names.length).toBe(21);
+    expect(names.length).toBe(22);
     const found = (key: string): string | undefined => [page, gateway, replicas].map((of) => text.find(of, key)).find((one) => one !== undefined);
     for (const name of names) for (const key of [`chart.${name}`, `chart.${name}.about`]) expect(found(key), key).toBeDefined();
   });

@@ -12,6 +12,10 @@ import '../controls/parameter-control.js';
 import { part } from '../lib/part.js';
 
 const HEADLINE = 'headline';
+/** The card has the prompts' length, too: the one of these that the distribution has. */
+const PROMPT_LENGTHS = ['workload.input_tokens.median', 'workload.input_tokens.mean', 'workload.input_tokens.value', 'workload.input_tokens.high'];
+/** After rate and burstiness: before what is about adapters. */
+const PLACE_OF_PROMPTS = 2;
 
 type Section = Schema['sections'][number];
 
@@ -63,7 +67,7 @@ export class ControlPanel extends LightElement {
         ${open ? t('control.less') : t('control.more')}</button>
       <section class="headline-controls ${this.#marked(HEADLINE)}" id="group-headline" aria-label=${t('group.headline')}>
         <h2>${t('group.headline')}</h2>
-        ${this.#controls(this.#inGroup(HEADLINE))}
+        ${this.#controls(this.#card())}
       </section>
       <div class="groups">
         ${app.schema.sections.map((section) => this.#section(section))}
@@ -77,7 +81,7 @@ export class ControlPanel extends LightElement {
     const { app } = this;
     const leads = first.flatMap((id) => app.parameters.get(id) ?? []).filter(({ group }) => group !== HEADLINE);
     const behind = groups.filter((group) => group !== HEADLINE)
-      .map((group) => ({ group, parameters: this.#inGroup(group).filter(({ id }) => !first.includes(id)) }));
+      .map((group) => ({ group, parameters: this.#inGroup(group).filter(({ id }) => !first.includes(id) && id !== this.#promptLength()?.id) }));
     const isIdle = (parameter: Parameter): boolean => !isUsable(inactive(app, parameter)) && typeof fileValue(app, parameter) !== 'number';
     // The panel of the gateway shows all of its own.
     const idle = behind.filter(({ group }) => !this.#isGateway(group)).flatMap(({ parameters }) => parameters.filter(isIdle));
@@ -110,7 +114,7 @@ export class ControlPanel extends LightElement {
         <summary><h3>${app.text.named('group.', group)}</h3><i class="dot" ?hidden=${!changed}></i></summary>
         ${this.#isGateway(group) ? this.#gateway(parameters) : this.#controls(parameters, open)}
         ${group === 'fleet' && open ? this.#pools() : nothing}
-        ${group === 'fleet' && gpu !== undefined && isUsable(inactive(app, gpu)) ? this.#deployment() : nothing}
+        ${group === 'fleet' && open && gpu !== undefined && isUsable(inactive(app, gpu)) ? this.#deployment() : nothing}
       </details>`;
   }
 
@@ -144,6 +148,18 @@ export class ControlPanel extends LightElement {
   #controls(parameters: readonly Parameter[], near = true, lead = false): unknown {
     return repeat(parameters, ({ id }) => id, (parameter) => html`
       <parameter-control .app=${this.app} .parameter=${parameter} .near=${near} .lead=${lead}></parameter-control>`);
+  }
+
+  /** What is in sight first. */
+  #card(): Parameter[] {
+    const headline = this.#inGroup(HEADLINE);
+    const prompts = this.#promptLength();
+    return [...headline.slice(0, PLACE_OF_PROMPTS), ...(prompts === undefined ? [] : [prompts]), ...headline.slice(PLACE_OF_PROMPTS)];
+  }
+
+  #promptLength(): Parameter | undefined {
+    const known = PROMPT_LENGTHS.flatMap((id) => this.app.parameters.get(id) ?? []);
+    return known.find((parameter) => isUsable(inactive(this.app, parameter)));
   }
 
   #inGroup(group: string): Parameter[] {

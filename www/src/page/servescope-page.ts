@@ -30,7 +30,7 @@ import { part } from '../lib/part.js';
 interface ChartSection { id: string; title: MessageKey; about?: MessageKey; charts: readonly string[] }
 
 /** Answers before inputs. */
-const HAPPENS: ChartSection = { id: 'happens', title: 'section.happens', about: 'section.happens.about', charts: ['rates', 'running_waiting', 'memory', 'tokens'] };
+const HAPPENS: ChartSection = { id: 'happens', title: 'section.happens', about: 'section.happens.about', charts: ['rates', 'running_waiting', 'seats', 'memory', 'tokens'] };
 const FEEL: ChartSection = { id: 'feel', title: 'section.feel', charts: ['latency_cdf', 'ttft_by_arrival', 'time_split'] };
 /** Folded until it is opened: they show what the controls say. */
 const INPUTS: ChartSection = { id: 'arrives', title: 'section.arrives', about: 'section.arrives.about', charts: ['gaps', 'shares', 'lengths'] };

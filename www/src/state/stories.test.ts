@@ -31,7 +31,7 @@ describe('presets', () => {
   });
 
   it('name parameters that there are', () => {
-    for (const id of ids) for (const [path] of paths((read(`${id}.json`) as File).scenario)) expect(PARAMETER_IDS, id).toContain(path);
+    for (const id of ids) for (const [path] of paths((read(`${id}.json`) as File).scenario)) expect(['version', ...PARAMETER_IDS], id).toContain(path);
   });
 });
 

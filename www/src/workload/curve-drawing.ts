@@ -87,7 +87,7 @@ export class CurveDrawing extends LightElement {
         <small class="end">${format.seconds(this.#duration)}</small>
       </div>
       <p class="drawing-foot"><small>${value}</small>
-        <button type="button" class="quiet" ?disabled=${!this.#drawn} @click=${() => { app.touch(KIND); app.store.edit({ [KIND]: null, [POINTS]: null }, KIND); }}>${say('draw.clear')}</button></p>`;
+        <button type="button" class="quiet" ?disabled=${!this.#drawn} @click=${() => { app.touch(KIND); app.store.edit({ [KIND]: 'constant', [POINTS]: null }, KIND); }}>${say('draw.clear')}</button></p>`;
   }
 
   #set(grid: readonly number[]): void {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { ALONE, control, dropFile, expect, numberBox, open, test } from './page.js';
-import { PROGRAM, terminal } from './terminal.js';
+import { PROGRAM, SLORA, terminal } from './terminal.js';
 
 // Short runs: what is tested is that two programs find the same.
 const GOAL = '&cpt=6&cpp=2&cpn=5000';
@@ -16,7 +16,7 @@ const SETTINGS = ['--set', 'workload.rate_rps=2', '--set', 'capacity.ttft_s=6', 
 interface Ranked { place: number; values: string[]; capacity: { rate_rps: number | null } | null; need: { replicas: number } | null }
 
 function ranking(...options: string[]): Ranked[] {
-  const text = execFileSync(PROGRAM, ['capacity', ...SETTINGS, ...options, '--json'], { encoding: 'utf8' });
+  const text = execFileSync(PROGRAM, ['capacity', SLORA, ...SETTINGS, ...options, '--json'], { encoding: 'utf8' });
   return (JSON.parse(text) as { ranking: Ranked[] }).ranking;
 }
 
@@ -111,7 +111,7 @@ test('the CSV is the terminal’s byte for byte, and a row opens the run of its 
   await searched(page);
   const [download] = await Promise.all([page.waitForEvent('download'), page.locator('ranking-table button', { hasText: 'Table as CSV' }).click()]);
   const file = join(mkdtempSync(join(tmpdir(), 'plan-')), 'terminal.csv');
-  execFileSync(PROGRAM, ['capacity', ...SETTINGS, '--set', `capacity.grid=${GRID}`, '--csv', file], { stdio: 'ignore' });
+  execFileSync(PROGRAM, ['capacity', SLORA, ...SETTINGS, '--set', `capacity.grid=${GRID}`, '--csv', file], { stdio: 'ignore' });
   expect(readFileSync(await download.path(), 'utf8')).toBe(readFileSync(file, 'utf8'));
   const first = page.locator('table.ranking tbody tr').first();
   await expect(first.locator('[data-check]')).toHaveAttribute('data-check', 'holds');

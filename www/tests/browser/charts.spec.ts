@@ -1,8 +1,8 @@
 import type { Page } from '@playwright/test';
 import { brush, control, digest, drawn, expect, exported, link, metric, open, openGroups, saved, settled, test, unfold } from './page.js';
 
-const CHARTS = ['gaps', 'shares', 'lengths', 'rates', 'running_waiting', 'memory', 'tokens', 'latency_cdf', 'ttft_by_arrival', 'time_split'];
-const TIME_CHARTS = ['rates', 'running_waiting', 'memory', 'tokens', 'ttft_by_arrival'];
+const CHARTS = ['gaps', 'shares', 'lengths', 'rates', 'running_waiting', 'seats', 'memory', 'tokens', 'latency_cdf', 'ttft_by_arrival', 'time_split'];
+const TIME_CHARTS = ['rates', 'running_waiting', 'seats', 'memory', 'tokens', 'ttft_by_arrival'];
 const REPLICA_CHARTS = ['lanes', 'replica_count', 'operators', 'batch', 'utilisation', 'preemptions'];
 
 const plot = (page: Page, name: string) => page.locator(`[data-chart="${name}"] .plot`);

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import type { Page } from '@playwright/test';
 import { control, drawn, expect, link, ONLY_WHOLE, open, openGroups, setNumber, test, violations } from './page.js';
-import { PROGRAM, terminal } from './terminal.js';
+import { PROGRAM, SLORA, terminal } from './terminal.js';
 
 interface Row { a: number; b: number; difference: number; low: number; high: number }
 interface FoundCrossover { value: number; low: number; high: number; below: string; above: string }
@@ -64,7 +64,7 @@ test('a comparison has the terminal’s numbers, and a link has them again', asy
   await control(page, ORDER).locator('select').selectOption('lifo');
   await expect(page.locator('[data-compare]')).toHaveAttribute('data-compare', 'running');
   await compared(page, 10);
-  const expected = printed('--set', 'workload.rate_rps=1.9', '--set-b', `${ORDER}=lifo`, '--seeds', '10');
+  const expected = printed(SLORA, '--set', 'workload.rate_rps=1.9', '--set-b', `${ORDER}=lifo`, '--seeds', '10');
   const paths = ['ttft_s.mean', 'ttft_s.p99', 'e2e_s.mean', 'throughput_rps', 'gpu.busy'];
   for (const path of paths) {
     const { a, b, difference, low, high } = expected.metrics[path] ?? {} as Row;
@@ -141,7 +141,7 @@ test('where the better of A and B changes is the terminal’s, and a link has it
     return JSON.parse(await crossover.locator('[data-crossovers]').getAttribute('data-crossovers') ?? '') as FoundCrossover[];
   };
   const options = ['--set', 'workload.rate_rps=1.9', '--set', 'workload.duration_s=120', '--set-b', `${ORDER}=lifo`, '--seeds', '10'];
-  const { crossovers } = printed(...options, '--crossover', 'workload.arrivals.cv=0.3:6:log', '--metric', 'ttft_s.p90').crossover;
+  const { crossovers } = printed(SLORA, ...options, '--crossover', 'workload.arrivals.cv=0.3:6:log', '--metric', 'ttft_s.p90').crossover;
   expect(crossovers.length).toBeGreaterThan(0);
   expect(await found()).toEqual(crossovers);
   await page.locator('[data-chart=crossover]').scrollIntoViewIfNeeded();

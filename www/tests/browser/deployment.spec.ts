@@ -15,7 +15,7 @@ test('a deployment shows its memory and its times’ origin', async ({ page }) =
   await expect(memory.locator('.origin')).toHaveAttribute('data-origin', 'own');
   const run = terminal();
   test.skip(run === null, 'the terminal is not built');
-  if (run !== null) expect(await digest(page)).toBe(run('simulate', ...SETTINGS.flatMap((set) => ['--set', set]), '--json').digest);
+  if (run !== null) expect(await digest(page)).toBe(run('simulate', '--link', '#v=4', ...SETTINGS.flatMap((set) => ['--set', set]), '--json').digest);
 });
 
 for (const width of [1440, 390]) {

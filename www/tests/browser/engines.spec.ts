@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { control, digest, dropFile, expect, goTo, open, openGroups, test } from './page.js';
-import { terminal } from './terminal.js';
+import { SLORA, terminal } from './terminal.js';
 
 const ORDERS = ['vtc', 'lifo', 'drr', 'cluster', 'early_abort'];
 const BUSY = 'v=1&R=4&u=5';
@@ -22,7 +22,7 @@ test('every scheduling policy gives the terminal’s digest', async ({ page }) =
     const before = await digest(page);
     await order.selectOption(name);
     await expect.poll(() => digest(page), name).not.toBe(before);
-    expect(await digest(page), name).toBe(run('simulate', ...SETTINGS, '--set', `scheduler.order=${name}`, '--json').digest);
+    expect(await digest(page), name).toBe(run('simulate', SLORA, ...SETTINGS, '--set', `scheduler.order=${name}`, '--json').digest);
   }
   expect(fetched).toEqual([]);
 });

@@ -48,7 +48,7 @@ test('engine and hardware are chosen at the head of their sections, by their rea
   await control(page, 'fleet.model').locator('select').selectOption({ label: 'Llama-3.1-8B' });
   await settled(page);
   await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
-  expect(await link(page)).toContain('gpu=h100');
+  expect(await link(page)).toContain('mdl=llama-3.1-8b');
 });
 
 test('what does not apply is one line a section, and says what it would change to apply', async ({ page }) => {

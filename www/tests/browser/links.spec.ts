@@ -20,11 +20,11 @@ test('the link opens to the same digest, with language, zoom and split', async (
 });
 
 test('a default setting has a link without settings', async ({ page }) => {
-  await open(page);
+  await open(page, '');
   await setNumber(page, 'workload.rate_rps', 3);
   await control(page, 'workload.rate_rps').locator('label').dblclick();
   await settled(page);
-  expect(await link(page)).toBe('#v=4');
+  expect(await link(page)).toBe('#v=5');
 });
 
 test('an address of the first version means what it meant, and is written in the present one', async ({ page }) => {
@@ -35,7 +35,7 @@ test('an address of the first version means what it meant, and is written in the
   await setNumber(page, 'workload.rate_rps', 3);
   await expect.poll(() => digest(page)).toBe(before);
   const hash = await link(page);
-  expect(hash).toMatch(/^#v=4&/);
+  expect(hash).toMatch(/^#v=5&/);
   expect(decodeURIComponent(hash)).toContain('gch=rpm|tpm|concurrency|queue|kv');
 });
 

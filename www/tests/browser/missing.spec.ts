@@ -92,6 +92,7 @@ test('the measured times of a GPU and model are fetched when a run needs them, o
   await expect(page.locator('[data-expected=unknown]')).toBeVisible();
   await goTo(page, KERNELS);
   const kernels = await digest(page);
+  await page.locator('#group-fleet').evaluate((group: HTMLDetailsElement) => { group.open = true; });
   await expect(page.locator('p.origin[data-origin=kernels]')).toContainText('gemm:bfloat16:128256:4096');
   expect(fetched).toEqual(['a100_Llama-2-7b-hf', 'a40_phi-2', 'kernels_h100_sxm']);
   // No deployment of this model was measured on this GPU, but of others; of Vidur's operators there is none.
@@ -99,7 +100,7 @@ test('the measured times of a GPU and model are fetched when a run needs them, o
   const run = terminal();
   if (run !== null) {
     const settings = ['workload.rate_rps=2', 'scheduler.kind=vllm_v1', 'workload.adapters.count=0', 'workload.duration_s=60'];
-    const of = (...more: string[]): string => run('simulate', ...[...settings, ...more].flatMap((set) => ['--set', set]), '--json').digest;
+    const of = (...more: string[]): string => run('simulate', '--link', '#v=4', ...[...settings, ...more].flatMap((set) => ['--set', set]), '--json').digest;
     expect(llama).toBe(of('cost.kind=profile', 'fleet.model=llama-2-7b'));
     expect(phi).toBe(of('cost.kind=profile', 'fleet.model=phi-2', 'fleet.gpu=a40'));
     expect(kernels).toBe(of('cost.kind=kernels', 'fleet.model=llama-3.1-8b', 'fleet.gpu=h100_sxm'));

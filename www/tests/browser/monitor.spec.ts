@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Locator, Page } from '@playwright/test';
 import { brush, digest, drawn, expect, metric, ONLY_WHOLE, open, saved, setNumber, settled, test, violations } from './page.js';
-import { terminal } from './terminal.js';
+import { SLORA, terminal } from './terminal.js';
 
 /** S-LoRA's loop, first come, first served. */
 const PLAIN = '#v=1&R=4&D=120&u=30';
@@ -121,7 +121,7 @@ test('the files are those of the terminal', async ({ page }, info) => {
   const section = await openMonitor(page, FAIR);
   const out = info.outputPath('out');
   const settings = ['workload.rate_rps=6', 'workload.duration_s=120', 'workload.users.count=30', 'scheduler.order=vtc'];
-  run?.('simulate', '--json', ...settings.flatMap((setting) => ['--set', setting]), '--out', out);
+  run?.('simulate', SLORA, '--json', ...settings.flatMap((setting) => ['--set', setting]), '--out', out);
   for (const name of ['clients.csv', 'clients_over_time.csv']) {
     const { bytes: saying } = await saved(page, () => section.locator(`[data-file="${name}"]`).click());
     const bytes = saying.toString();

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator, Page } from '@playwright/test';
 import { control, digest, dropFile, expect, link, ONLY_WHOLE, open, test, violations } from './page.js';
-import { terminal } from './terminal.js';
+import { SLORA, terminal } from './terminal.js';
 
 const SEEDS = join(import.meta.dirname, '../../../tests/fuzz/corpus/model_config');
 const LLAMA = readFileSync(join(SEEDS, 'llama.json'), 'utf8');
@@ -40,7 +40,7 @@ test('a pasted config runs as in the terminal, and the link carries its dimensio
   const run = terminal();
   const sets = SETTINGS.flatMap((set) => ['--set', set]);
   if (run !== null) {
-    expect(run('simulate', ...sets, '--model-config', join(SEEDS, 'llama.json'), '--json').digest).toBe(pasted);
+    expect(run('simulate', SLORA, ...sets, '--model-config', join(SEEDS, 'llama.json'), '--json').digest).toBe(pasted);
     expect(run('simulate', '--link', await link(page), '--json').digest).toBe(pasted);
   }
   // One that is in no list.

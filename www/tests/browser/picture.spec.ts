@@ -75,7 +75,7 @@ test('the picture plays on request', async ({ page }) => {
 test('four numbers stay in sight, answers come before inputs, and the time charts stand on one clock', async ({ page }) => {
   await open(page);
   const order = await page.locator('[data-view=explore] chart-view').evaluateAll((charts) => charts.map((chart) => chart.getAttribute('data-chart')));
-  expect(order.slice(0, 4)).toEqual(['rates', 'running_waiting', 'memory', 'tokens']);
+  expect(order.slice(0, 5)).toEqual(['rates', 'running_waiting', 'seats', 'memory', 'tokens']);
   expect(order.indexOf('gaps')).toBeGreaterThan(order.indexOf('ttft_by_arrival'));
   const boxes = await page.locator('.happens chart-view').evaluateAll((charts) => charts.map((chart) => chart.getBoundingClientRect()).map(({ top, bottom }) => ({ top, bottom })));
   expect((boxes.at(-1)?.bottom ?? 0) - (boxes[0]?.top ?? 0)).toBeLessThanOrEqual(480);

@@ -63,7 +63,7 @@ test('a preset has no changes beside its numbers; a changed one keeps its name o
   await open(page, await link(page));
   await expect(name).toHaveAttribute('data-preset', 's1');
   await expect(name).toHaveAttribute('data-modified', 'true');
-  await open(page, '#v=4&R=1.7&nonsense=4');
+  await open(page, '#v=5&R=1.7&nonsense=4');
   await expect(control(page, 'workload.rate_rps').locator('input.value')).toHaveValue('1.7');
-  await expect.poll(() => page.evaluate(() => location.hash)).toBe('#v=4&R=1.7');
+  await expect.poll(() => page.evaluate(() => location.hash)).toBe('#v=5&R=1.7');
 });

@@ -64,7 +64,7 @@ test('own measurements are fitted, run as in the terminal, and given back', asyn
   const path = await download.path();
   expect(readFileSync(path, 'utf8')).toMatch(/^servescope-profile 1\n/);
   const run = terminal();
-  if (run !== null) expect(run('simulate', ...SETTINGS.flatMap((set) => ['--set', set]), '--profile', path, '--json').digest).toBe(own);
+  if (run !== null) expect(run('simulate', '--link', '#v=4', ...SETTINGS.flatMap((set) => ['--set', set]), '--profile', path, '--json').digest).toBe(own);
 
   await setNumber(page, 'fleet.tensor_parallel', 4);
   await expect(control(page, 'cost.kind').locator('.control-error')).toContainText('Tensor parallel 1, 2');

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import type { Page } from '@playwright/test';
 import { atRest, control, expect, numberBox, open, openGroups, settled, test } from './page.js';
-import { PROGRAM, terminal } from './terminal.js';
+import { PROGRAM, SLORA, terminal } from './terminal.js';
 
 // The page leaves out the seeds that are not done after a while; here time stands still for it, so that no machine is too slow.
 test.beforeEach(({ page }) => page.addInitScript(() => { performance.now = () => 0; }));
@@ -41,7 +41,7 @@ test('after the answer every headline number gets its range, and it is the termi
   await reach(page, 'done');
   await expect(page.locator('.seeds')).toContainText(/lowest to highest of [2-8] seeds/u);
   const count = Number(/of (\d+) seeds/u.exec(await page.locator('.seeds').textContent() ?? '')?.[1]);
-  const printed = JSON.parse(execFileSync(PROGRAM, ['simulate', '--set', 'workload.rate_rps=1.5', '--seeds', String(count), '--json'], { encoding: 'utf8' })) as { digest: string; ranges: Record<string, { low: number; high: number }> };
+  const printed = JSON.parse(execFileSync(PROGRAM, ['simulate', SLORA, '--set', 'workload.rate_rps=1.5', '--seeds', String(count), '--json'], { encoding: 'utf8' })) as { digest: string; ranges: Record<string, { low: number; high: number }> };
   expect(printed.digest).toBe(digest);
   expect(Object.keys(printed.ranges).sort()).toEqual([...NUMBERS].sort());
   for (const name of NUMBERS) {

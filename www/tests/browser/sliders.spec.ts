@@ -204,7 +204,7 @@ test('a long run shows a preview, then the whole answer', async ({ page }) => {
 });
 
 test('keys that follow each other at once lose no step, and the controls show the last', async ({ page }) => {
-  await open(page);
+  await open(page, '');
   const slider = page.locator('[data-parameter="workload.rate_rps"] input[type=range]');
   const before = await numberBox(page, 'workload.rate_rps').inputValue();
   const step = async (presses: number): Promise<string> => {

@@ -10,9 +10,11 @@ import { PROGRAM, terminal } from './terminal.js';
 interface Cell { mean: number | null; low: number | null; high: number | null; seeds: number }
 interface Told { sweep: string; points: { point: Record<string, unknown>; metrics: Record<string, Cell> }[] }
 
+/** Every setting by name: the id of a sweep is of what its base names. */
+const SHORT = 'v=5&R=1.9&alpha=1&n=200&in=uniform&inh=511&out=uniform&outh=511&sched=slora&ranks=8&cost=linear&slot=6&slob=0.2&ck=constant&D=50';
 const CV = 'workload.arrivals.cv';
 const ORDER = 'scheduler.order';
-const MANY_RUNS = '#v=4&D=60&sweep=' + encodeURIComponent(`20|ttft_s.mean|v=4&D=300|${CV}=1:4:30`);
+const MANY_RUNS = '#v=4&D=50&sweep=' + encodeURIComponent(`20|ttft_s.mean|v=4&D=300|${CV}=1:4:30`);
 
 const section = (page: Page): Locator => page.locator('[data-sweep]');
 
@@ -56,7 +58,7 @@ async function downloaded(page: Page): Promise<string> {
 
 test('a metric of one user is measured, and an index that no user has is told', async ({ page }) => {
   test.skip(terminal() === null, 'the terminal is not built');
-  await open(page, '#v=4&R=1.9&D=60&u=3');
+  await open(page, `#${SHORT}&u=3`);
   await unfold(page);
   const x = section(page).locator('[data-axis=x]');
   for (const [item, value] of [['from', '1'], ['to', '2'], ['steps', '2']] as const) await x.locator(`[data-item=${item}]`).fill(value);
@@ -71,14 +73,14 @@ test('a metric of one user is measured, and an index that no user has is told', 
   await index.blur();
   await section(page).locator('[data-action=sweep]').click();
   await swept(page);
-  const { results } = printed('v=4&R=1.9&D=60&u=3', ['workload.rate_rps=1:2:2:log'], ['ttft_s.p99', 'per_user.1.ttft_mean_s'], 3);
+  const { results } = printed(`${SHORT}&u=3`, ['workload.rate_rps=1:2:2:log'], ['ttft_s.p99', 'per_user.1.ttft_mean_s'], 3);
   expect(await points(page)).toEqual(results.points.map(({ point, metrics }) => ({ point, metrics })));
   await expect(section(page).locator('[data-chart="sweep_per_user.1.ttft_mean_s"] h3')).toContainText('user 1');
 });
 
 test('a sweep has the terminal’s numbers, one curve a policy, and its link has them again', async ({ page }) => {
   test.skip(terminal() === null, 'the terminal is not built');
-  await open(page, '#v=4&R=1.9&D=60');
+  await open(page, `#${SHORT}`);
   await unfold(page);
   const x = section(page).locator('[data-axis=x]');
   await x.locator('[data-item=parameter]').selectOption(CV);
@@ -91,7 +93,7 @@ test('a sweep has the terminal’s numbers, one curve a policy, and its link has
   await section(page).locator('[data-item=seeds]').selectOption('3');
   await section(page).locator('[data-action=sweep]').click();
   await swept(page);
-  const { results, lines } = printed('v=4&R=1.9&D=60', [`${CV}=0.5:4:3:log`, `${ORDER}=fcfs,lifo`], ['ttft_s.p99', 'slo.attainment'], 3);
+  const { results, lines } = printed(SHORT, [`${CV}=0.5:4:3:log`, `${ORDER}=fcfs,lifo`], ['ttft_s.p99', 'slo.attainment'], 3);
   expect(await points(page)).toEqual(results.points.map(({ point, metrics }) => ({ point, metrics })));
   await expect(section(page)).toHaveAttribute('data-id', results.sweep);
   expect(await downloaded(page)).toBe(lines);
@@ -170,7 +172,7 @@ test('a reload in the middle of a sweep loses no run and repeats none', async ({
 });
 
 test('a point opens its run, and the sweep stays', async ({ page }) => {
-  await open(page, '#v=4&sweep=' + encodeURIComponent(`1|ttft_s.mean|v=4&D=60|${CV}=1,2,4`));
+  await open(page, '#v=4&sweep=' + encodeURIComponent(`1|ttft_s.mean|v=4&D=50|${CV}=1,2,4`));
   await openGroups(page);
   await swept(page);
   const plot = section(page).locator('[data-chart="sweep_ttft_s.mean"] .plot');
@@ -214,7 +216,7 @@ test('what cannot be swept is said in both languages', async ({ page }) => {
   await open(page, '#v=4&sweep=' + encodeURIComponent(`1|ttft_s.mean|v=4|${CV}=4:1:3`));
   await expect(section(page)).toHaveAttribute('data-sweep', 'failed');
   await expect(section(page).locator('.notice.error')).toContainText('runs upwards');
-  await open(page, '#v=4&lang=zh&sweep=' + encodeURIComponent(`2|ttft_s.mean|v=4&D=60|${CV}=1,2|${ORDER}=fcfs,lifo`));
+  await open(page, '#v=4&lang=zh&sweep=' + encodeURIComponent(`2|ttft_s.mean|v=4&D=50|${CV}=1,2|${ORDER}=fcfs,lifo`));
   await swept(page);
   await expect(section(page).locator('[data-chart="sweep_ttft_s.mean"] h3')).toContainText('随');
   expect(await control(page, CV).count()).toBeGreaterThan(0);

@@ -131,7 +131,7 @@ test('an engineer chooses GPU, model, engine and replicas', async ({ page }) => 
   await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
   expect(await metric(page, 'requests.rejected_total')).toBe(0);
   const address = await link(page);
-  for (const part of ['sched=vllm_v1', 'gpu=h100', 'rep=4']) expect(address).toContain(part);
+  for (const part of ['mdl=llama-3.1-8b', 'rep=4']) expect(address).toContain(part);
   person.done();
 });
 

@@ -6,6 +6,9 @@ import { join } from 'node:path';
 const ROOT = join(import.meta.dirname, '../../..');
 export const PROGRAM = process.env['SERVESCOPE_TERMINAL'] ?? join(ROOT, 'target/release/servescope');
 
+/** The scenario of links before version 5, as a file. */
+export const SLORA = join(ROOT, 'static/presets/slora.json');
+
 /** The programme, built by the task that runs these tests; null where it is not there and is not required. */
 export function terminal(): ((...options: string[]) => { digest: string }) | null {
   if (!existsSync(PROGRAM)) {

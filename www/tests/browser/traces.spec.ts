@@ -1,4 +1,4 @@
-import { traceFile, terminal } from './terminal.js';
+import { SLORA, terminal, traceFile } from './terminal.js';
 import { control, digest, dismiss, dropFile, expect, link, open, openGroups, SMALL, test, WHOLE } from './page.js';
 
 const AZURE = 'AzureLLMInferenceTrace_code.csv';
@@ -14,7 +14,7 @@ test('the Azure trace is simulated as in the terminal', async ({ page }) => {
   await dropFile(page, AZURE, file.bytes);
   await expect(page.locator('.trace-in-use')).toContainText(/8,819/);
   await expect.poll(() => digest(page)).not.toBe(before);
-  expect(await digest(page)).toBe(run('simulate', '--trace', file.path, '--json').digest);
+  expect(await digest(page)).toBe(run('simulate', SLORA, '--trace', file.path, '--json').digest);
   expect(await link(page)).toContain(`file=${AZURE}`);
   await page.locator('.trace-in-use button').click();
   await expect.poll(() => digest(page)).toBe(before);

@@ -22,7 +22,7 @@ test('the files that the build says are fetched until the page is ready are thos
     });
     printed.observe(document, { subtree: true, attributes: true, attributeFilter: ['data-state'] });
   });
-  await open(page);
+  await open(page, '');
   const counted = start.filter((name) => !OF_THE_BROWSER.includes(name));
   expect([...fetched].filter((name) => !OF_THE_BROWSER.includes(name)).sort()).toEqual(counted.sort());
 });

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { ALONE, control, digest, dropFile, expect, link, ONLY_WHOLE, open, saved, settled, SMALL, test } from './page.js';
-import { PROGRAM, terminal, traceFile } from './terminal.js';
+import { PROGRAM, SLORA, terminal, traceFile } from './terminal.js';
 
 test('the traffic source is part of the address', async ({ page }) => {
   await open(page);
@@ -141,7 +141,7 @@ test('three steps make what the terminal makes of them', async ({ page }) => {
   await expect(page.locator('.step .step-note')).toHaveCount(3);
   await expect.poll(() => digest(page)).not.toBe(frozen);
   const steps = ['--step', 'window:start_s=30,end_s=200', '--step', 'thin:keep=0.25', '--step', 'scale_lengths:input=1.5'];
-  await expect.poll(() => digest(page)).toBe(run('simulate', '--set', 'workload.rate_rps=8', ...steps, '--json').digest);
+  await expect.poll(() => digest(page)).toBe(run('simulate', SLORA, '--set', 'workload.rate_rps=8', ...steps, '--json').digest);
   expect(decodeURIComponent(await link(page))).toContain('pipe=concat;window:start_s=30,end_s=200;thin:keep=0.25;scale_lengths:input=1.5');
 
   // A bound is told at its field, the last good traffic stays, and a step can be moved and taken away.
@@ -233,7 +233,7 @@ test('request bodies carry the sampling of the settings', async ({ page }) => {
     expect(body).toMatchObject({ do_sample: true, temperature: 0.5 });
   }
   if (existsSync(PROGRAM)) {
-    const options = ['generate', '--bodies', 'vllm', '--model', 'my-model'];
+    const options = ['generate', SLORA, '--bodies', 'vllm', '--model', 'my-model'];
     const settings = ['workload.rate_rps=2', 'workload.duration_s=20', 'workload.sampling.do_sample=true', 'workload.sampling.temperature=0.5'];
     const text = execFileSync(PROGRAM, [...options, ...settings.flatMap((setting) => ['--set', setting])], { encoding: 'utf8' });
     expect(`${lines.join('\n')}\n`).toBe(text);

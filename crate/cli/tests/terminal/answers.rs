@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{folder, json, refused, servescope, stderr, stdout, summary, text};
+use crate::{SLORA, folder, json, refused, servescope, stderr, stdout, summary, text};
 
 #[test]
 fn a_file_a_link_and_settings_give_the_same_digest() {
@@ -17,6 +17,7 @@ fn a_file_a_link_and_settings_give_the_same_digest() {
     let by_file = summary(&[text(&path)]);
     let by_link = summary(&["--link", "http://127.0.0.1:8080/#v=1&R=1.7&cv=3&ranks=64,8&lang=zh"]);
     let by_settings = summary(&[
+        SLORA,
         "--set",
         "workload.rate_rps=1.7",
         "--set",
@@ -26,7 +27,7 @@ fn a_file_a_link_and_settings_give_the_same_digest() {
     ]);
     assert_eq!(by_file, by_link);
     assert_eq!(by_file, by_settings);
-    assert_ne!(by_file["digest"], summary(&[])["digest"]);
+    assert_ne!(by_file["digest"], summary(&[SLORA])["digest"]);
 }
 
 #[test]
@@ -46,11 +47,11 @@ fn the_presets_of_the_page_run_in_the_terminal() {
 #[test]
 fn a_generated_file_simulates_to_the_same_digest() {
     let path = folder("generated").join("trace.csv");
-    let set = ["--set", "workload.arrivals.cv=5", "--set", "workload.max_tokens.kind=cap"];
+    let set = [SLORA, "--set", "workload.arrivals.cv=5", "--set", "workload.max_tokens.kind=cap"];
     let output = servescope(&[&["generate", "-o", text(&path)], &set[..]].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     let direct = summary(&set);
-    let through_file = summary(&["--trace", text(&path)]);
+    let through_file = summary(&[SLORA, "--trace", text(&path)]);
     assert_eq!(direct["digest"], through_file["digest"]);
 
     let vidur = path.with_file_name("vidur.csv");
@@ -69,7 +70,7 @@ fn a_generated_file_simulates_to_the_same_digest() {
 fn out_writes_every_file_of_the_contract() {
     let path = folder("out");
     let printed =
-        summary(&["--out", text(&path), "--charts", text(&path), "--set", "workload.duration_s=30"]);
+        summary(&[SLORA, "--out", text(&path), "--charts", text(&path), "--set", "workload.duration_s=30"]);
     let read = |name: &str| std::fs::read_to_string(path.join(name)).expect("the file is there");
     assert_eq!(serde_json::from_str::<Value>(&read("summary.json")).expect("JSON"), printed);
     let requests = read("requests.csv");
@@ -143,7 +144,7 @@ fn bad_input_is_told_with_its_place_and_exits_with_2() {
         (&["simulate", "--set", "workload.rate_rps"], "PATH=VALUE expected"),
         (&["simulate", "--set", "workload.rate=3"], "the nearest is workload.rate_rps"),
         (&["simulate", "--set", "workload.rate_rps=1000", "--set", "workload.duration_s=1e6"], "5000000"),
-        (&["simulate", "--set", "workload.duration_s=0.2"], "make no request"),
+        (&["simulate", SLORA, "--set", "workload.duration_s=0.2"], "make no request"),
         (&["simulate", "--trace", text(&negative)], "row 3, column input_tokens: -5 is not between 1 and"),
         (&["simulate", "--trace", text(&binary)], "not a text file"),
         (&["simulate", "--trace", text(&empty)], "the file is empty"),
@@ -220,7 +221,7 @@ fn every_verb_has_help_and_the_schema_names_every_parameter() {
     }
     let schema: Value = serde_json::from_str(&stdout(&servescope(&["schema"]))).expect("JSON");
     let rate = &schema["properties"]["workload"]["properties"]["rate_rps"];
-    assert_eq!((&rate["type"], &rate["default"]), (&"number".into(), &1.4.into()));
+    assert_eq!((&rate["type"], &rate["default"]), (&"number".into(), &6.into()));
     assert_eq!(schema["properties"]["scheduler"]["additionalProperties"], false);
 }
 
@@ -278,7 +279,8 @@ fn every_scheduler_runs_a_fleet() {
     let mut digests = Vec::new();
     for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"] {
         let arguments = settings(kind);
-        let found = summary(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let found = summary(&[&[SLORA], &arguments[..]].concat());
         assert_eq!(found["requests"]["completed"], 180, "{kind}");
         digests.push(found["digest"].clone());
     }
@@ -328,8 +330,8 @@ fn vidurs_flags_make_a_run() {
 
 #[test]
 fn the_bench_measures_the_scenario_that_it_is_given() {
-    let reported = json(&["bench", "--json", "--rounds", "1", "--set", "workload.duration_s=60"]);
-    let run = summary(&["--set", "workload.duration_s=60"]);
+    let reported = json(&["bench", SLORA, "--json", "--rounds", "1", "--set", "workload.duration_s=60"]);
+    let run = summary(&[SLORA, "--set", "workload.duration_s=60"]);
     assert_eq!(reported["requests"], 84);
     assert_eq!(reported["iterations"], run["batch"]["iterations"]);
     assert_eq!(reported["ttft_p50_s"], run["ttft_s"]["p50"]);

@@ -16,7 +16,14 @@ fn file(name: &str, content: &str) -> PathBuf {
     file_among("bodies", name, content).into()
 }
 
-const SMALL: [&str; 4] = ["--set", "workload.rate_rps=2", "--set", "workload.duration_s=20"];
+const SMALL: [&str; 6] = [
+    "--set",
+    "workload.rate_rps=2",
+    "--set",
+    "workload.duration_s=20",
+    "--set",
+    "workload.curve.kind=constant",
+];
 
 fn generated(form: &str, more: &[&str]) -> Vec<Value> {
     lines(&[&["generate", "--bodies", form], &SMALL[..], more].concat())

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{file, folder, good, json, refused, text};
+use crate::{SLORA, file, folder, good, json, refused, text};
 
 const SHORT: [&str; 2] = ["--set", "workload.duration_s=40"];
 
@@ -37,7 +37,7 @@ fn a_comparison_is_the_same_on_any_number_of_threads_and_agrees_with_single_runs
 
 #[test]
 fn a_difference_is_told_in_a_plain_sentence() {
-    let faster = ["compare", "--set-b", "cost.linear.decode_base_ms=10", "--seeds", "6"];
+    let faster = ["compare", SLORA, "--set-b", "cost.linear.decode_base_ms=10", "--seeds", "6"];
     let (printed, _) = good(&[&faster[..], &SHORT].concat());
     assert!(printed.contains("\nB lowers mean TPOT by "), "{printed}");
     assert!(printed.contains("95 % interval") && printed.contains("6 seeds)"), "{printed}");
@@ -74,7 +74,8 @@ fn one_long_run_has_batches_in_place_of_seeds() {
     let trace = file(&folder("compare-trace"), "t.csv", &rows);
     let metrics = ["--metric", "e2e_s.mean", "throughput_rps", "--json"];
     let found = json(
-        &[&["compare", "--trace", &trace, "--set-b", "cost.linear.decode_base_ms=60"], &metrics[..]].concat(),
+        &[&["compare", SLORA, "--trace", &trace, "--set-b", "cost.linear.decode_base_ms=60"], &metrics[..]]
+            .concat(),
     );
     let e2e = &found["metrics"]["e2e_s.mean"];
     assert_eq!((&e2e["batches"], &e2e["seeds"]), (&20.into(), &1.into()));
@@ -96,7 +97,8 @@ fn the_turn_of_two_settings_is_found() {
         ["--set", "workload.input_tokens.kind=fixed", "--set", "workload.rate_rps=0.2", "--seeds", "5"];
     let crossover = ["--crossover", "workload.input_tokens.value=50:1000", "--metric", "ttft_s.mean"];
     let dir = folder("compare-crossover");
-    let all = [&["compare"], &a[..], &b, &common, &crossover, &["--set", "workload.duration_s=200"]].concat();
+    let all = [&["compare", SLORA], &a[..], &b, &common, &crossover, &["--set", "workload.duration_s=200"]]
+        .concat();
     let found = json(&[&all[..], &["--json"]].concat());
     let found_crossover = &found["crossover"]["crossovers"][0];
     let [low, value, high] = ["low", "value", "high"].map(|key| found_crossover[key].as_f64().unwrap());
@@ -127,7 +129,7 @@ fn each_of_a_few_users_is_compared() {
     let tokens = printed.lines().find(|line| line.starts_with("output_tokens_per_s")).unwrap();
     assert_eq!(tokens.split_whitespace().nth(1), Some("tokens/s"), "{tokens}");
     // Neither of one user nor of two hundred adapters.
-    let (many, _) = good(&[&["compare", "--seeds", "2"], &SHORT[..]].concat());
+    let (many, _) = good(&[&["compare", SLORA, "--seeds", "2"], &SHORT[..]].concat());
     assert!(!many.contains("per_user") && !many.contains("per_adapter"), "{many}");
 }
 
@@ -141,15 +143,23 @@ fn bad_comparisons_are_refused() {
         ("per_adapter.200.share", "the adapters are 0 to 199"),
         ("per_user.0.ttft_p98_s", "per_user.0.ttft_p99_s"),
     ] {
-        let printed =
-            refused(&["compare", "--set", "workload.users.count=1", "--seeds", "2", "--metric", metric]);
+        let printed = refused(&[
+            "compare",
+            SLORA,
+            "--set",
+            "workload.users.count=1",
+            "--seeds",
+            "2",
+            "--metric",
+            metric,
+        ]);
         assert!(printed.contains(metric) && printed.contains(why), "{printed}");
     }
     assert!(refused(&["compare", "--metric", "ttft_s.p98"]).contains("the nearest are"));
     assert!(refused(&["compare", "--seeds", "0"]).contains("seeds: 0 is not between 1 and"));
     assert!(refused(&["compare", "absent.json"]).contains("absent.json"));
     assert!(refused(&["compare", "--set-b", "workload.rate=2"]).contains("workload.rate_rps"));
-    let low = ["compare", "--seeds", "2", "--set-b", "workload.input_tokens.low=900"];
+    let low = ["compare", SLORA, "--seeds", "2", "--set-b", "workload.input_tokens.low=900"];
     assert!(refused(&low).contains("B: workload.input_tokens.high"));
     let crossover = |text: &str, seeds: &str| refused(&["compare", "--crossover", text, "--seeds", seeds]);
     assert!(crossover("scheduler.order=fcfs:vtc", "2").contains("is no number"));

@@ -6,17 +6,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::{good, refused, stderr, stdout};
+use super::{SLORA, good, refused, stderr, stdout};
 
-const BUSY: [&str; 7] = [
-    "debug",
-    "--json",
-    "--set",
-    "workload.rate_rps=6",
-    "--set",
-    "workload.duration_s=20",
-    "--set=scheduler.kind=slora",
-];
+const BUSY: [&str; 7] =
+    ["debug", SLORA, "--json", "--set", "workload.rate_rps=6", "--set", "workload.duration_s=20"];
 
 fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
@@ -84,7 +77,7 @@ fn an_address_begins_where_it_opens_the_debugger() {
 
 #[test]
 fn a_step_is_told_in_words() {
-    let arguments = [&["debug"], &BUSY[2..], &["--request", "3"]].concat();
+    let arguments = [&["debug", SLORA], &BUSY[3..], &["--request", "3"]].concat();
     let printed = good(&arguments).0;
     assert!(printed.contains("Request 3 ") && printed.contains("rule: S-LoRA"), "{printed}");
     assert!(printed.contains("crate/engine/src/replica/scheduler/slora/admission.rs"), "{printed}");

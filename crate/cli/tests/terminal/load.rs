@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{file, folder, good, json};
+use crate::{SLORA, file, folder, good, json};
 
 /// The scenario of a preset, as a file.
 fn preset(name: &str) -> String {
@@ -38,7 +38,7 @@ fn a_burst_leaves_room() {
     let slo_rps = printed["capacity"]["slo_rps"].as_f64().unwrap();
     assert!((0.1..0.3).contains(&slo_rps), "{slo_rps}");
     let saturated = printed["capacity"]["saturated_rps"].as_f64().unwrap();
-    let served = served_in_overload(&[]);
+    let served = served_in_overload(&[SLORA]);
     assert!((saturated / served - 1.0).abs() < 0.04, "{saturated} and {served}");
     assert!(load(&printed) < 0.75 && printed["gpu"]["busy"].as_f64().unwrap() > load(&printed));
     let (text, _) = good(&["simulate", &burst, "--capacity"]);
@@ -83,10 +83,10 @@ fn a_quota_is_blamed_where_the_replicas_have_room() {
 
 #[test]
 fn the_search_says_what_saturated_replicas_serve() {
-    let (text, _) = good(&["capacity", "--set", "capacity.most_requests=5000"]);
+    let (text, _) = good(&["capacity", SLORA, "--set", "capacity.most_requests=5000"]);
     let line = text.lines().find(|line| line.starts_with("saturated ")).expect("a line");
     let served: f64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    let printed = json(&["simulate", "--json", "--capacity"]);
+    let printed = json(&["simulate", SLORA, "--json", "--capacity"]);
     let saturated = printed["capacity"]["saturated_rps"].as_f64().unwrap();
     assert!((served / saturated - 1.0).abs() < 0.05, "{line}, saturated {saturated}");
 }

@@ -30,6 +30,9 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+/// S-LoRA's server under steady traffic: the preset of the page.
+const SLORA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../static/presets/slora.json");
+
 fn servescope(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_servescope")).args(arguments).output().expect("the program starts")
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{folder, good, refused, servescope, stderr, stdout, text};
+use crate::{SLORA, folder, good, refused, servescope, stderr, stdout, text};
 
 /// The lines on standard error, and the codes and paths of the warnings.
 fn printed(arguments: &[&str]) -> (String, Vec<(String, String)>) {
@@ -129,7 +129,7 @@ fn what_the_run_does_not_need_is_told() {
             "scheduler.enable_chunked_prefill",
         ),
     ] {
-        let (errors, _) = printed(&["simulate", "--json", "--set", settings[0], "--set", settings[1]]);
+        let (errors, _) = printed(&["simulate", "--json", SLORA, "--set", settings[0], "--set", settings[1]]);
         assert!(is_told_of(&errors, path), "{settings:?}: {errors}");
     }
 }

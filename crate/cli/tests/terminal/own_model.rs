@@ -1,10 +1,11 @@
 //! `--model-config`: a model of one's own from its config.json.
 
-use crate::{file, folder, good, json, refused};
+use crate::{SLORA, file, folder, good, json, refused};
 
 const CONFIG: &str = include_str!("../../../../tests/fuzz/corpus/model_config/llama.json");
-const RUN: [&str; 8] = [
+const RUN: [&str; 9] = [
     "simulate",
+    SLORA,
     "--set",
     "scheduler.kind=vllm_v1",
     "--set",
@@ -37,12 +38,12 @@ fn a_config_gives_the_digest_of_its_dimensions_and_of_its_model() {
     assert!(summary["expected_error"]["models"]["count"].as_u64().unwrap() >= 3);
     let (_, note) = good(&[&RUN[..], &own, &["--set", "cost.kind=kernels"]].concat());
     assert!(!note.contains("cost.kind"), "{note}");
-    let (table, _) = good(&[&RUN[..7], &own].concat());
+    let (table, _) = good(&[&RUN[..8], &own].concat());
     assert!(table.contains("no measurement of this model; error of"), "{table}");
     let fitted = "fitted to other deployments of these models";
     assert!(!table.contains(fitted), "{table}");
     let kernels = ["--set", "cost.kind=kernels"];
-    let (table, _) = good(&[&RUN[..7], &own, &kernels].concat());
+    let (table, _) = good(&[&RUN[..8], &own, &kernels].concat());
     assert!(table.contains(fitted), "{table}");
 }
 

@@ -1,6 +1,6 @@
 //! Which files `simulate --out` writes, and what stands in them at the edges.
 
-use crate::{folder, good, refused, text};
+use crate::{SLORA, folder, good, refused, text};
 
 fn names(path: &std::path::Path) -> Vec<String> {
     let entries = std::fs::read_dir(path).expect("a folder").flatten();
@@ -13,7 +13,7 @@ fn names(path: &std::path::Path) -> Vec<String> {
 #[test]
 fn files_are_chosen_by_name() {
     let out = folder("chosen_files");
-    let run = ["simulate", "--set", "workload.duration_s=5", "--out", text(&out)];
+    let run = ["simulate", SLORA, "--set", "workload.duration_s=5", "--out", text(&out)];
     good(&[&run[..], &["--files", "requests.csv,trace.json"]].concat());
     assert_eq!(names(&out), ["requests.csv", "trace.json"]);
     good(&run);
@@ -35,7 +35,7 @@ fn files_of_events_are_left_out_of_a_run_with_very_many() {
         "workload.adapters.count=0",
     ];
     let run: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
-    let run = [&["simulate", "--out", text(&out)], &run[..]].concat();
+    let run = [&["simulate", SLORA, "--out", text(&out)], &run[..]].concat();
     let (_, note) = good(&run);
     assert!(note.contains("event_trace.json and trace.json left out of "), "{note}");
     assert_eq!(names(&out).len(), 7);
@@ -52,7 +52,7 @@ fn operators_are_written_where_iteration_times_come_from_them() {
     assert!(operators.starts_with("operator,class,calls,total_s,"), "{operators}");
     assert!(operators.contains("\nqkv_projection,linear,"), "{operators}");
     let linear = folder("no_operators");
-    let settings = ["simulate", "--set", "workload.duration_s=5", "--out", text(&linear)];
+    let settings = ["simulate", SLORA, "--set", "workload.duration_s=5", "--out", text(&linear)];
     good(&settings);
     assert!(!linear.join("operators.csv").exists());
     let (_, note) = good(&[&settings[..], &["--files", "operators.csv"]].concat());

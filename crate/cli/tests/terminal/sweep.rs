@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::{file, folder, good, json, refused, text};
+use crate::{SLORA, file, folder, good, json, refused, text};
 
-const BASE: [&str; 3] = ["sweep", "--set", "workload.duration_s=30"];
+const BASE: [&str; 4] = ["sweep", SLORA, "--set", "workload.duration_s=30"];
 const OVER: [&str; 4] = ["--over", "workload.rate_rps=1:2:3", "--over", "scheduler.order=fcfs,lifo"];
 const METRICS: [&str; 3] = ["--metric", "ttft_s.mean", "requests.completed"];
 
@@ -32,6 +32,7 @@ fn lines_are_the_runs_of_the_terminal_on_any_number_of_threads() {
         String::from_utf8(bytes(&one)).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(lines.len(), 12);
     let run = crate::summary(&[
+        SLORA,
         "--set",
         "workload.duration_s=30",
         "--set",

@@ -1,10 +1,11 @@
 //! Closed loops, shared prefixes and ServeGen's clients in the terminal.
 
-use crate::{folder, json, servescope, stderr, text};
+use crate::{SLORA, folder, json, servescope, stderr, text};
 
 #[test]
 fn a_closed_loop_written_and_read_again_is_the_same_run() {
     let settings = [
+        SLORA,
         "--set",
         "workload.loop=closed",
         "--set",
@@ -19,7 +20,7 @@ fn a_closed_loop_written_and_read_again_is_the_same_run() {
         let written =
             servescope(&[&["generate", "--format", format, "-o", text(&path)], &settings[..]].concat());
         assert!(stderr(&written).contains("a cache without limit finds"), "{}", stderr(&written));
-        let again = json(&["simulate", "--json", "--trace", text(&path)]);
+        let again = json(&["simulate", SLORA, "--json", "--trace", text(&path)]);
         assert_eq!(again["digest"], direct["digest"], "{format}");
         assert_eq!(again["prefix"], direct["prefix"]);
         let inspected = json(&["inspect", "--json", text(&path)]);

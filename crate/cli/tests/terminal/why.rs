@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{folder, good, json, refused, text};
+use super::{SLORA, folder, good, json, refused, text};
 
-const BUSY: [&str; 4] = ["--set", "workload.rate_rps=6", "--set", "workload.duration_s=60"];
+const BUSY: [&str; 5] = [SLORA, "--set", "workload.rate_rps=6", "--set", "workload.duration_s=60"];
 
 /// Nanoseconds of a column with nine decimals.
 fn ns(cell: &str) -> u128 {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{file_among, good, refused};
+use crate::{SLORA, file_among, good, refused};
 
 fn file(name: &str, content: &str) -> String {
     file_among("workload", name, content)
@@ -38,7 +38,7 @@ fn lengths_come_in_the_pairs_of_a_file() {
 #[test]
 fn the_rate_comes_from_a_file_and_negative_ones_are_told() {
     let curve = file("curve.csv", "time_s,rate_rps\n0,10\n100,10\n100,-5\n200,-1\n200,30\n");
-    let (csv, notes) = good(&["generate", "--curve", &curve, "--set", "workload.arrivals.kind=even"]);
+    let (csv, notes) = good(&["generate", SLORA, "--curve", &curve, "--set", "workload.arrivals.kind=even"]);
     assert!(notes.contains("2 rates are below zero and taken as zero, the first -5 at 100 s"), "{notes}");
     let arrivals = column(&csv, "arrival_s");
     let within = |from: f64, to: f64| arrivals.iter().filter(|&&t| from <= t && t < to).count();
@@ -64,6 +64,7 @@ fn the_rate_comes_from_a_file_and_negative_ones_are_told() {
 fn waves_between_the_samples_are_told() {
     let (_, notes) = good(&[
         "generate",
+        SLORA,
         "--set",
         "workload.curve.kind=sine",
         "--set",

@@ -94,7 +94,7 @@ impl StartupLog {
     /// # Errors
     /// [`Diagnostic`] where the settings are none.
     pub fn planned(&self) -> Result<PlannedStart, Diagnostic> {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let common =
             [("scheduler.kind", "vllm_v1"), ("cost.kind", "roofline"), ("workload.adapters.count", "0")];
         let own = self.settings.iter().map(|(path, value)| (*path, value.as_str()));

@@ -117,7 +117,7 @@ fn simulate(row: &ServerRow, iteration_ms: f64, most_in_batch: u32) -> Summary {
     let mut trace = workload.draw(42);
     trace.input_tokens.iter_mut().for_each(|tokens| *tokens += TOKENIZER_EXTRA);
     trace.adapter_rank = vec![8; row.adapters];
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     let (iteration_ms, most) = (iteration_ms.to_string(), most_in_batch.to_string());
     let settings: &[(&str, &str)] = match row.server {
         PeftServer::Slora => {

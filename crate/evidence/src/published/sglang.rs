@@ -83,7 +83,7 @@ pub fn compare(row: &SlotRow) -> SlotComparison {
 
 /// The settings of a row's server, and a workload like the row's: `bench_serving` draws lengths uniformly.
 pub fn scenario_of(row: &SlotRow, rule: SlotRule) -> Scenario {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     let kind = match rule {
         SlotRule::PassedOver => "vllm_v1",
         SlotRule::Blocks => "slora",

@@ -16,7 +16,7 @@ use super::predict::{
 const SPARE: f64 = 1.1;
 
 /// What is the same for every row.
-const COMMON: [(&str, &str); 8] = [
+const COMMON: [(&str, &str); 10] = [
     ("scheduler.kind", "vllm_v1"),
     ("cost.kind", "kernels"),
     ("workload.loop", "closed"),
@@ -25,6 +25,8 @@ const COMMON: [(&str, &str); 8] = [
     ("workload.adapters.count", "0"),
     ("workload.input_tokens.kind", "uniform"),
     ("workload.output_tokens.kind", "uniform"),
+    ("slo.ttft_s", "6"),
+    ("slo.tpot_s", "0.2"),
 ];
 
 /// The settings that the scenarios of all rows have in common.

@@ -522,7 +522,7 @@ mod tests {
             let mut row = row(&format!("inferencex,vllm,agg,h100_sxm,{cells}"));
             row.expert_tensor_parallel = 2;
             let server = server(&row, &Constants::CALIBRATED).unwrap();
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::of_version(4);
             let common = [
                 ("scheduler.kind", "vllm_v1"),
                 // Rows without a version are of a vLLM that schedules synchronously.

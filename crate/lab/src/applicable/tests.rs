@@ -61,7 +61,7 @@ fn violated_conditions_are_named() {
     assert_eq!(named(&single, "requests.timed_out"), ["gateway.queue_timeout_s"]);
     let profile = with(&[("cost.kind", "roofline")]);
     assert_eq!(named(&profile, "throughput_rps"), ["cost.kind"]);
-    assert!(named(&Scenario::default(), "queue_s.mean").contains(&"cost.linear.prefill_per_token_ms"));
+    assert!(named(&Scenario::of_version(4), "queue_s.mean").contains(&"cost.linear.prefill_per_token_ms"));
     assert!(closed_form_of(&single, &Metric::parse("ttft_s.p99").unwrap()).is_none());
 }
 
@@ -77,22 +77,23 @@ fn clients_that_wait_for_answers_offer_no_set_rate() {
 #[test]
 fn a_token_budget_bounds_throughput() {
     for (kind, budget) in [("sarathi", "scheduler.chunk_tokens"), ("vllm_v1", "scheduler.batch_max_tokens")] {
-        let mut scenario = Scenario::of_settings(&[
-            ("workload.rate_rps", "40"),
-            ("workload.duration_s", "100"),
-            ("workload.adapters.count", "0"),
-            ("workload.input_tokens.kind", "fixed"),
-            ("workload.input_tokens.value", "800"),
-            ("workload.output_tokens.kind", "fixed"),
-            ("workload.output_tokens.value", "8"),
-            ("scheduler.kind", kind),
-            ("scheduler.max_total_tokens", "200000"),
-            ("cost.linear.prefill_base_ms", "20"),
-            ("cost.linear.prefill_per_token_ms", "0.01"),
-            ("cost.linear.decode_base_ms", "0.5"),
-            ("cost.linear.overhead_ms", "20"),
-        ])
-        .unwrap();
+        let mut scenario = Scenario::of_version(4)
+            .with(&[
+                ("workload.rate_rps", "40"),
+                ("workload.duration_s", "100"),
+                ("workload.adapters.count", "0"),
+                ("workload.input_tokens.kind", "fixed"),
+                ("workload.input_tokens.value", "800"),
+                ("workload.output_tokens.kind", "fixed"),
+                ("workload.output_tokens.value", "8"),
+                ("scheduler.kind", kind),
+                ("scheduler.max_total_tokens", "200000"),
+                ("cost.linear.prefill_base_ms", "20"),
+                ("cost.linear.prefill_per_token_ms", "0.01"),
+                ("cost.linear.decode_base_ms", "0.5"),
+                ("cost.linear.overhead_ms", "20"),
+            ])
+            .unwrap();
         scenario.set_text(budget, "256").unwrap();
         let metric = Metric::parse("throughput_rps").unwrap();
         let form_value = of(&scenario, metric.path()).unwrap();

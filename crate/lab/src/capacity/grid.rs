@@ -196,19 +196,19 @@ mod tests {
             "workload.adapters.ranks=8,8;64",
         ])
         .unwrap();
-        let all = grid.configurations(&Scenario::default());
+        let all = grid.configurations(&Scenario::of_version(4));
         // vLLM has no chunks: 1 x 2 of it, 3 x 2 of Sarathi-Serve.
         assert_eq!(all.len(), 8);
         assert_eq!(all[0].values, ["vllm", "", "8"]);
         assert_eq!(all[1].values[2], "8,64");
         assert_eq!(all[7].values, ["sarathi", "1024", "8,64"]);
         assert_eq!(all[7].scenario.chosen(SCHEDULER), SchedulerKind::Sarathi);
-        assert_eq!(ConfigurationGrid::default().configurations(&Scenario::default()).len(), 1);
+        assert_eq!(ConfigurationGrid::default().configurations(&Scenario::of_version(4)).len(), 1);
     }
 
     #[test]
     fn what_has_no_measured_kernels_is_modelled_and_said_so() {
-        let mut base = Scenario::default();
+        let mut base = Scenario::of_version(4);
         base.set_text("cost.kind", "kernels").unwrap();
         let of = |axes: &[&str]| {
             let grid = ConfigurationGrid::parse(axes.iter().copied()).unwrap();
@@ -229,7 +229,7 @@ mod tests {
         let axes = ["workload.rate_rps=1,2,4", "scheduler.chunk_tokens=256,512", "seed=1,2"];
         let grid = ConfigurationGrid::parse(axes).unwrap();
         // S-LoRA has no chunks.
-        let all = grid.configurations(&Scenario::default());
+        let all = grid.configurations(&Scenario::of_version(4));
         assert_eq!(all.len(), 2);
         let paths: Vec<String> = grid.notes(&all).into_iter().map(|note| note.path).collect();
         assert_eq!(paths, ["workload.rate_rps", "scheduler.chunk_tokens"]);

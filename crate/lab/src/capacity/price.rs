@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_fleet_costs_what_its_pools_cost() {
         let of = |pools: &str| {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::of_version(4);
             for (path, value) in
                 [("cost.kind", "roofline"), ("fleet.gpu", "h100_sxm"), ("fleet.pools", pools)]
             {

@@ -135,7 +135,7 @@ const HEAVY: &[(&str, &str)] = &[
 pub fn settings() -> Vec<Setting> {
     let pairs = SERVICES.iter().flat_map(|service| TRAFFIC.iter().map(move |traffic| (service, traffic)));
     let of = |((service, served), (traffic, arriving)): (&Named, &Named)| {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         for (path, value) in served.iter().chain(*arriving) {
             scenario.set_text(path, value).expect("the setting is sound");
         }

@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     fn run(settings: &[(&str, &str)]) -> Run {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let base = [("workload.duration_s", "6000"), ("workload.rate_rps", "0.7")];
         for (path, value) in base.iter().chain(settings) {
             scenario.set_text(path, value).unwrap();

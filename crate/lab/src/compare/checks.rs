@@ -84,7 +84,7 @@ impl Checks {
 }
 
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    Scenario::of_settings(settings).expect("the setting is sound")
+    Scenario::of_version(4).with(settings).expect("the setting is sound")
 }
 
 /// Metrics of runs with the seeds from `first` on.

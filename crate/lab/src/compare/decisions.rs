@@ -172,7 +172,7 @@ mod tests {
     use crate::run::SimulationHandle;
 
     fn run(settings: &[(&str, &str)]) -> Run {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         for (path, value) in
             settings.iter().chain(&[("workload.duration_s", "30"), ("workload.rate_rps", "4")])
         {

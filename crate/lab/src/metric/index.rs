@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_index_that_no_request_can_have_is_told_with_the_largest() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         scenario.set_text("workload.users.count", "4").unwrap();
         scenario.set_text("workload.adapters.count", "0").unwrap();
         let check = |path: &str| Members::of(&scenario, None).check(&Metric::parse(path).unwrap());

@@ -298,7 +298,7 @@ mod tests {
             &[("cost.kind", "linear")],
         ];
         let of = |settings: &&[(&str, &str)]| {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::of_version(4);
             scenario.set_text("workload.duration_s", "2").unwrap();
             for (path, value) in *settings {
                 scenario.set_text(path, value).unwrap();

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_range_of_a_setting_is_that_of_its_runs() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::of_version(4);
         let metrics = Metric::headline();
         let seeds = seeds(&scenario, 4).unwrap();
         let run = |seed: &u64| Measured::simulate(&with_seed(&scenario, *seed), None, &metrics).unwrap();

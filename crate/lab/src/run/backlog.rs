@@ -197,7 +197,7 @@ mod tests {
     use crate::run::Run;
 
     fn of(settings: &[(&str, &str)]) -> (Option<Backlog>, Option<Diagnostic>) {
-        let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
+        let scenario = Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"));
         let run = Run::simulate(&scenario, None).unwrap_or_else(|errors| panic!("{errors:?}"));
         let found = backlog(&run.report);
         let warning = found.map(|(waiting, backlog)| warning(&run.report, true, waiting, backlog));

@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn scenario(settings: &[(&str, &str)]) -> Scenario {
-        Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
+        Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"))
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn what_no_limit_rejects_is_no_matter_of_limits() {
-        assert_eq!(raised(&Scenario::default(), &trace(&[[100, 50]])), None);
+        assert_eq!(raised(&Scenario::of_version(4), &trace(&[[100, 50]])), None);
         // More than the whole pool: memory, not a limit.
         let large = scenario(&[
             ("scheduler.max_input_tokens", "100000"),

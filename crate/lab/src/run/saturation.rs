@@ -340,7 +340,7 @@ mod tests {
     use super::*;
 
     fn load(settings: &[(&str, &str)]) -> Load {
-        let scenario = Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"));
+        let scenario = Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"));
         let run = Run::simulate(&scenario, None).unwrap_or_else(|errors| panic!("{errors:?}"));
         run.load().unwrap_or_else(|| panic!("{settings:?}"))
     }
@@ -382,7 +382,7 @@ mod tests {
             let of = |rate: &'static str, duration: &'static str| {
                 [("scheduler.kind", kind), ("workload.rate_rps", rate), ("workload.duration_s", duration)]
             };
-            let long = Scenario::of_settings(&of("20", "1000")).unwrap();
+            let long = Scenario::of_version(4).with(&of("20", "1000")).unwrap();
             let served = Run::simulate(&long, None).unwrap().summary_of(0).run.throughput_rps.unwrap();
             let found = load(&of("0.5", "600"));
             let saturated = found.saturated_rps.unwrap();
@@ -402,7 +402,7 @@ mod tests {
             ("workload.output_tokens.low", "16"),
             ("workload.output_tokens.high", "2000"),
         ];
-        let run = Run::simulate(&Scenario::of_settings(&settings).unwrap(), None).unwrap();
+        let run = Run::simulate(&Scenario::of_version(4).with(&settings).unwrap(), None).unwrap();
         let rate = |copies: usize| {
             let mut own = Saturation::new(&run).unwrap();
             (own.copies, own.fleet) = (copies, None);
@@ -423,7 +423,7 @@ mod tests {
     fn of_very_many_requests_a_part_stands_for_all() {
         let of = |more: &[(&str, &str)]| {
             let many = [("workload.rate_rps", "100"), ("workload.duration_s", "300")];
-            Run::simulate(&Scenario::of_settings(&[&many[..], more].concat()).unwrap(), None).unwrap()
+            Run::simulate(&Scenario::of_version(4).with(&[&many[..], more].concat()).unwrap(), None).unwrap()
         };
         let run = of(&[("workload.output_tokens.kind", "geometric"), ("workload.output_tokens.mean", "200")]);
         let trace = &run.report.trace;

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     fn command(settings: &[(&str, &str)]) -> Result<String, Vec<Diagnostic>> {
-        let mut scenario = Scenario::of_settings(settings).unwrap();
+        let mut scenario = Scenario::of_version(4).with(settings).unwrap();
         scenario.set_text("scheduler.kind", "vllm_v1").unwrap();
         serve_command(&scenario, None)
     }

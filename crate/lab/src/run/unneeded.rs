@@ -140,7 +140,7 @@ mod tests {
             ("gateway.concurrency", "500"),
             ("gateway.queue_timeout_s", "900"),
         ];
-        let scenario = Scenario::of_settings(&settings).expect("good settings");
+        let scenario = Scenario::of_version(4).with(&settings).expect("good settings");
         let mut run = Run::simulate(&scenario, None).expect("a good scenario");
         let mut search = Unneeded::of(&run, None);
         let mut shares = vec![0.0];

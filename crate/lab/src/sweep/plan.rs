@@ -88,7 +88,7 @@ impl Sweep {
             return Err(SweepPlanError::NoPlan(format!("it was made by {made_by}, this is {own}")));
         }
         let (mut base, errors) =
-            Scenario::from_json(json.get("scenario").ok_or_else(|| missing("scenario"))?);
+            Scenario::from_values(json.get("scenario").ok_or_else(|| missing("scenario"))?);
         if let Some(error) = errors.into_iter().next() {
             return Err(error.into());
         }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn sweep(over: &[&str], seeds: usize) -> Sweep {
-    let mut base = Scenario::default();
+    let mut base = Scenario::of_version(4);
     base.set_text("workload.duration_s", "20").unwrap();
     let axes = over.iter().map(|text| SweepAxis::parse(text).unwrap()).collect();
     let metrics = Metric::parse_all(["ttft_s.mean", "ttft_s.p99", "requests.completed"]).unwrap();
@@ -37,7 +37,7 @@ fn bad_sweeps_are_told_with_what_is_wrong() {
     let message = |over: &[&str], metrics: &[&str], seeds: usize| {
         let axes = over.iter().map(|text| SweepAxis::parse(text).unwrap()).collect();
         let metrics = Metric::parse_all(metrics.iter().copied()).unwrap();
-        Sweep::new(&Scenario::default(), axes, metrics, seeds, None).unwrap_err().message
+        Sweep::new(&Scenario::of_version(4), axes, metrics, seeds, None).unwrap_err().message
     };
     let rate = "workload.rate_rps=1:2:1000";
     assert!(message(&[], &["preemptions"], 1).contains("1 to 4 parameters"));
@@ -120,7 +120,7 @@ fn shards_join_to_the_bytes_of_one_machine() {
 /// A value that equals its default counts as given: an axis over the calibration leaves it.
 #[test]
 fn a_plan_keeps_what_was_given_even_where_it_is_the_default() {
-    let mut base = Scenario::default();
+    let mut base = Scenario::of_version(4);
     let default = base.get(servescope_settings::parameters::Id::DecodeBase).to_text();
     base.set_text("cost.linear.decode_base_ms", &default).unwrap();
     let axis = SweepAxis::parse("cost.calibration=a100-80-opt-13b").unwrap();
@@ -150,7 +150,8 @@ fn a_changed_plan_is_rejected() {
             .contains("made with a trace 00, here it is none")
     );
     assert!(error(&plan.replacen("servescope 0", "servescope 9", 1)).contains("it was made by servescope 9"));
-    let trace = LoadedTrace::from_trace("t", servescope_workload::generate(&Scenario::default().workload()));
+    let trace =
+        LoadedTrace::from_trace("t", servescope_workload::generate(&Scenario::of_version(4).workload()));
     assert!(Sweep::from_plan(&plan, Some(&trace), None).unwrap_err().to_string().contains("here it is"));
 }
 

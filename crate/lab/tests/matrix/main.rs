@@ -145,7 +145,7 @@ const COMMON: [(&str, &str); 10] = [
 
 fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
     let load = |settings: &&[(&str, &str)]| {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         for (id, name) in STACK.into_iter().zip(stack) {
             scenario.set(id, Value::Choice(name)).expect("a name of the table");
         }

@@ -3,7 +3,7 @@ use super::*;
 use servescope_engine::Rejection;
 
 fn debugger(settings: &[(&str, &str)]) -> Debugger {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     for (path, value) in [("workload.duration_s", "30"), ("workload.rate_rps", "6")].iter().chain(settings) {
         scenario.set_text(path, value).unwrap();
     }

@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     fn report(settings: &[(&str, &str)]) -> Report {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let common = [("scheduler.kind", "vllm_v1"), ("workload.duration_s", "20")];
         for (path, value) in common.iter().chain(settings) {
             scenario.set_text(path, value).unwrap();

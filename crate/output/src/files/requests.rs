@@ -113,7 +113,7 @@ mod tests {
         let rows = "arrival_s,input_tokens,output_tokens\n0,2000,4000\n1,2000,4000\n2,10,20";
         let loaded = LoadedTrace::read("t.csv", rows.as_bytes()).unwrap();
         let settings = [("scheduler.kind", "vllm_v1"), ("scheduler.max_request_tokens", "3072")];
-        let run = Run::simulate(&Scenario::of_settings(&settings).unwrap(), Some(&loaded)).unwrap();
+        let run = Run::simulate(&Scenario::of_version(4).with(&settings).unwrap(), Some(&loaded)).unwrap();
         let csv = requests_csv(&run.report);
         let rows: Vec<Vec<&str>> = csv.lines().map(|row| row.split(',').collect()).collect();
         let column = |name: &str| -> Vec<&str> {

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     fn run(seed: u64) -> Run {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         scenario.set_text("seed", &seed.to_string()).expect("a parameter");
         Run::simulate(&scenario, None).expect("a good scenario")
     }

@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn the_parts_fill_the_memory_where_it_fits_and_overflow_it_where_not() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         for (path, value) in [
             ("scheduler.kind", "vllm_v1"),
             ("cost.kind", "roofline"),

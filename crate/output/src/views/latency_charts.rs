@@ -252,7 +252,7 @@ mod tests {
     use crate::views::ViewOptions;
 
     fn split(settings: &[(&str, &str)], by: SplitBy) -> Chart {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         for (path, text) in settings {
             scenario.set_text(path, text).expect("a parameter");
         }
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_bound_far_above_every_point_does_not_stretch_the_axis() {
         let with_bound = |factor: f64| {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::of_version(4);
             let run = Run::simulate(&scenario, None).expect("a good scenario");
             let window = ChartWindow::of(&run, &ViewOptions::default());
             let points = |chart: &Chart| {

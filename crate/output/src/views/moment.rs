@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     fn run(settings: &[(&str, &str)]) -> Run {
-        let scenario = Scenario::of_settings(settings).expect("a setting");
+        let scenario = Scenario::of_version(4).with(settings).expect("a setting");
         Run::simulate(&scenario, None).expect("a run")
     }
 

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     fn run(settings: &[(&str, &str)]) -> Run {
-        let scenario = Scenario::of_settings(settings).unwrap();
+        let scenario = Scenario::of_version(4).with(settings).unwrap();
         Run::simulate(&scenario, None).unwrap()
     }
 

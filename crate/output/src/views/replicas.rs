@@ -338,7 +338,7 @@ mod tests {
     }
 
     fn known() -> Run {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         for (path, value) in [
             ("scheduler.kind", "vllm"),
             ("fleet.replicas", "2"),
@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn a_chart_alone_is_the_one_among_all() {
         let options = ViewOptions::default();
-        let (run, mut behind) = (known(), Scenario::default());
+        let (run, mut behind) = (known(), Scenario::of_version(4));
         for (path, value) in
             [("gateway.kind", "proxy"), ("scheduler.kind", "vllm_v1"), ("workload.duration_s", "20")]
         {
@@ -397,7 +397,7 @@ mod tests {
         }
         // What is nowhere is no number, and no number equals itself.
         let reported = |views: &[Chart]| format!("{views:?}");
-        let runs = [&behind, &Scenario::default()].map(|scenario| Run::simulate(scenario, None).unwrap());
+        let runs = [&behind, &Scenario::of_version(4)].map(|scenario| Run::simulate(scenario, None).unwrap());
         for run in runs.iter().chain([&run]) {
             let views = all(run, &options);
             for view in &views {

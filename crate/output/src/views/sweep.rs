@@ -316,7 +316,7 @@ mod tests {
     fn sweep(over: &[&str], seeds: usize) -> (Sweep, Vec<SweepLine>) {
         let axes = over.iter().map(|text| Over::parse(text).unwrap()).collect();
         let metrics = vec![Metric::parse(METRIC).unwrap()];
-        let sweep = Sweep::new(&Scenario::default(), axes, metrics, seeds, None).unwrap();
+        let sweep = Sweep::new(&Scenario::of_version(4), axes, metrics, seeds, None).unwrap();
         let line = |index: usize| {
             let mut line = sweep.line(index, Err(Vec::new()));
             let x = line.point[0].as_f64().unwrap_or(0.0);

@@ -123,7 +123,7 @@ fn a_kind_is_decided_from_the_head_of_a_long_file() {
 fn a_launch_line_takes_times_of_a_gpu_and_no_adapters_unless_it_says_so() {
     let launched = |line: &str, settings: &[(&str, &str)]| {
         let Some((server, _)) = Server::of_text(line) else { panic!("{line}") };
-        server.launched(line, &Scenario::of_settings(settings).unwrap())
+        server.launched(line, &Scenario::of_version(4).with(settings).unwrap())
     };
     let plain = launched("vllm serve meta-llama/Llama-3.1-8B-Instruct", &[("fleet.gpu", "h100_sxm")]);
     assert_eq!(plain.scenario.number(Id::Adapters), 0.0);
@@ -158,7 +158,7 @@ fn flags_of_a_launch_line_are_settings() {
     ];
     assert_eq!(settings[..5], wanted);
     assert_eq!(unknown, ["--trust-remote-code"]);
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     for setting in &settings {
         let (path, value) = setting.split_once('=').unwrap();
         scenario.set_text(path, value).unwrap_or_else(|error| panic!("{error}"));

@@ -110,7 +110,7 @@ mod tests {
         "target_modules": ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]}"#;
 
     fn applied(text: &str, settings: &[(&str, &str)]) -> (Scenario, Vec<&'static str>, Vec<&'static str>) {
-        let mut scenario = Scenario::of_settings(settings).expect("settings");
+        let mut scenario = Scenario::of_version(4).with(settings).expect("settings");
         let (set, notes) = AdapterFile::read("adapter_config.json", text)
             .expect("an adapter")
             .apply(&mut scenario)
@@ -153,7 +153,7 @@ mod tests {
         #[test]
         fn any_text_is_read_or_refused(text in r#"\{("(r|rank_pattern|target_modules|use_dora)": ?[-0-9a-z\[\]{}",.]{0,12},?){0,4}\}?"#) {
             if let Ok(adapter) = AdapterFile::read("adapter_config.json", &text) {
-                let mut scenario = Scenario::default();
+                let mut scenario = Scenario::of_version(4);
                 let _ = adapter.apply(&mut scenario);
             }
         }

@@ -40,12 +40,9 @@ const BLOCKS: &str = r#"{"model_type": "nemotron_h", "hidden_size": 2688, "hybri
     "kv_lora_rank": 512, "q_lora_rank": null, "qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128, "num_nextn_predict_layers": 1}"#;
 
 fn scenario(text: &str) -> (Scenario, Vec<&'static str>) {
-    let mut scenario = Scenario::of_settings(&[
-        ("scheduler.kind", "vllm_v1"),
-        ("fleet.gpu", "h100_sxm"),
-        ("workload.duration_s", "10"),
-    ])
-    .unwrap();
+    let mut scenario = Scenario::of_version(4)
+        .with(&[("scheduler.kind", "vllm_v1"), ("fleet.gpu", "h100_sxm"), ("workload.duration_s", "10")])
+        .unwrap();
     let config = ModelConfig::read("config.json", text).unwrap_or_else(|errors| panic!("{errors:?}"));
     let notes = config.apply(&mut scenario).unwrap();
     (scenario, notes.into_iter().map(|note| note.code).collect())
@@ -201,10 +198,10 @@ fn an_unknown_architecture_is_read_as_llama_with_a_note_and_what_is_ignored() {
 #[test]
 fn dimensions_that_contradict_each_other_are_refused_and_leave_the_scenario_alone() {
     let text = QWEN3_MOE.replace("\"num_experts_per_tok\": 8", "\"num_experts_per_tok\": 200");
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::of_version(4);
     let errors = ModelConfig::read("c.json", &text).unwrap().apply(&mut scenario).unwrap_err();
     assert_eq!(errors[0].path, "model.experts_per_token");
-    assert_eq!(scenario, Scenario::default());
+    assert_eq!(scenario, Scenario::of_version(4));
     let text = LLAMA.replace("\"num_key_value_heads\": 8", "\"num_key_value_heads\": 7");
     let errors = ModelConfig::read("c.json", &text).unwrap().apply(&mut scenario).unwrap_err();
     assert_eq!(errors[0].code, "kv_heads_not_shared");
@@ -239,7 +236,7 @@ proptest! {
         if let Some(cut) = cut.filter(|cut| *cut < text.len() && changes.is_empty()) {
             text.truncate((0..=cut).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0));
         }
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         if let Ok(config) = ModelConfig::read("c.json", &text)
             && config.apply(&mut scenario).is_ok()
         {

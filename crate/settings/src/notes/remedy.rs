@@ -2,7 +2,7 @@
 
 use super::conditions::ScenarioSettings;
 use super::{NoteContext, beside, idle};
-use crate::parameters::choices::CostKind;
+use crate::parameters::choices::{self, CostKind};
 use crate::parameters::{Condition, Id, Kind, Scale, Value, string_list};
 use crate::scenario::{Scenario, USUAL_CHECKS};
 
@@ -16,12 +16,27 @@ const FIRST: &[(Id, &str)] = &[(Id::SchedulerKind, "vllm_v1"), (Id::CostKind, "r
 /// The settings that make a parameter apply, in the order of the table; empty where it applies, `None` where no setting can
 /// make it: a trace decides it, it acts on a trace only, or what it needs does not go together with other settings.
 pub fn remedy(scenario: &Scenario, context: &NoteContext, id: Id) -> Option<Vec<(Id, Value)>> {
-    let search = RemedySearch { before: scenario, context };
-    let changed = search.with_engine_of_kernels(search.acting(scenario, id, DEPTH)?, id);
-    if changed.problems().len() > scenario.problems().len() {
-        return None;
-    }
+    let changed = acting_beside(scenario, scenario, context, id).or_else(|| {
+        // What it needs does not go together with this scheduler, as a policy of S-LoRA's.
+        choices::SCHEDULER.values().iter().find_map(|&kind| {
+            let mut other = scenario.clone();
+            other.set(Id::SchedulerKind, choices::SCHEDULER.value(kind)).ok()?;
+            acting_beside(scenario, &other, context, id)
+        })
+    })?;
     Some(differing(scenario, &changed).map(|id| (id, changed.get(id))).collect())
+}
+
+/// The scenario, or another in its place, changed so that the parameter acts; none where it then has more problems than before.
+fn acting_beside(
+    before: &Scenario,
+    other: &Scenario,
+    context: &NoteContext,
+    id: Id,
+) -> Option<Box<Scenario>> {
+    let search = RemedySearch { before, context };
+    let changed = search.with_engine_of_kernels(search.acting(other, id, DEPTH)?, id);
+    (changed.problems().len() <= before.problems().len()).then_some(changed)
 }
 
 /// The parameters that are set in one of two scenarios only, or to other values.
@@ -198,7 +213,7 @@ mod tests {
 
     #[test]
     fn every_parameter_that_settings_can_make_apply_is_made_to() {
-        let mut scenarios = vec![Scenario::default(); 3];
+        let mut scenarios = vec![Scenario::of_version(4); 3];
         scenarios[1].set_text("scheduler.kind", "vllm_v1").unwrap();
         scenarios[1].set_text("cost.kind", "roofline").unwrap();
         scenarios[2].set_text("gateway.kind", "proxy").unwrap();
@@ -231,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_fewest_settings_are_changed() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::of_version(4);
         assert_eq!(reported(&scenario, Id::ReserveFullIsl), ["scheduler.kind=vllm_v1"]);
         assert_eq!(reported(&scenario, Id::Rate), [""; 0]);
         assert_eq!(reported(&scenario, Id::Router), ["fleet.replicas=2"]);
@@ -243,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_gpu_is_used_with_its_measured_kernels_and_their_engine() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         scenario.set_text("fleet.gpu", "a10g").unwrap();
         assert_eq!(reported(&scenario, Id::FleetGpu), ["cost.kind=roofline"]);
         scenario.set_text("fleet.gpu", "h100_sxm").unwrap();
@@ -256,8 +271,8 @@ mod tests {
     #[test]
     fn nothing_replaces_what_a_trace_decides() {
         let traffic = Traffic { users: 1, ..Traffic::default() };
-        assert_eq!(remedy(&Scenario::default(), &page(Some(traffic)), Id::Rate), None);
-        let scale = remedy(&Scenario::default(), &page(Some(traffic)), Id::RateScale);
+        assert_eq!(remedy(&Scenario::of_version(4), &page(Some(traffic)), Id::Rate), None);
+        let scale = remedy(&Scenario::of_version(4), &page(Some(traffic)), Id::RateScale);
         assert_eq!(scale, Some(Vec::new()));
     }
 }

@@ -10,6 +10,7 @@ pub(super) const fn row(id: &'static str, key: &'static str, group: &'static str
         key,
         group,
         kind,
+        usual: None,
         unit: "",
         slider: None,
         marks: &[],
@@ -37,6 +38,12 @@ pub(super) const fn choice<C>(of: ChoiceId<C>) -> Kind {
 impl Parameter {
     pub(super) const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
+        self
+    }
+
+    /// The default of a choice whose first name is not that.
+    pub(super) const fn usual(mut self, name: &'static str) -> Self {
+        self.usual = Some(name);
         self
     }
 

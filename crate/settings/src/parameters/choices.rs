@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_value_that_is_set_is_read() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         assert_eq!(scenario.chosen(Order::GATEWAY), Order::Fcfs);
         assert_eq!(scenario.chosen(Popularity::ADAPTERS), Popularity::Power);
         assert_eq!(scenario.chosen(Popularity::USERS), Popularity::Zipf);
@@ -223,10 +223,10 @@ mod tests {
 
     #[test]
     fn a_value_of_another_parameter_is_refused() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let error = scenario.set(Id::GatewayOrder, Order::GATEWAY.value(Order::Rpm)).unwrap_err();
         assert_eq!((error.code, &*error.path), ("unknown_option", "gateway.order"));
-        assert_eq!(scenario, Scenario::default());
+        assert_eq!(scenario, Scenario::of_version(4));
         assert_eq!(Order::GATEWAY.find("rpm"), None);
         scenario.set(Id::SchedulerOrder, Order::SCHEDULER.value(Order::Rpm)).unwrap();
         assert_eq!(scenario.chosen(Order::SCHEDULER), Order::Rpm);

@@ -31,7 +31,7 @@ pub enum Kind {
         /// Default.
         default: f64,
     },
-    /// One of some names; the first is the default.
+    /// One of some names; the first is the default where the row names none.
     Choice(&'static [&'static str]),
     /// A switch.
     Flag(bool),
@@ -121,6 +121,8 @@ pub struct Parameter {
     pub group: &'static str,
     /// Type, bounds and default.
     pub kind: Kind,
+    /// The default of a choice; the first of its names where this is none.
+    pub usual: Option<&'static str>,
     /// Unit, or "".
     pub unit: &'static str,
     /// Slider, if it has one.
@@ -150,7 +152,7 @@ impl Parameter {
     pub fn default_value(&self) -> Value {
         match self.kind {
             Kind::Number { default, .. } | Kind::Whole { default, .. } => Value::Number(default),
-            Kind::Choice(names) => Value::Choice(names[0]),
+            Kind::Choice(names) => Value::Choice(self.usual.unwrap_or(names[0])),
             Kind::Flag(on) => Value::Flag(on),
             Kind::List { default, .. } => Value::List(default.to_vec()),
             Kind::Text { .. } => Value::Text(String::new()),

@@ -291,7 +291,7 @@ mod tests {
     use servescope_workload::generate;
 
     fn set(settings: &[(&str, &str)]) -> Scenario {
-        Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
+        Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"))
     }
 
     const FIXED: (&str, &str) = ("workload.output_tokens.kind", "fixed");
@@ -301,7 +301,7 @@ mod tests {
         let scenario = set(&[&[FIXED], settings].concat());
         assert!(scenario.problems().is_empty(), "{:?}", scenario.problems());
         let trace = generate(&scenario.workload());
-        assert_eq!(trace.input_tokens, generate(&Scenario::default().workload()).input_tokens);
+        assert_eq!(trace.input_tokens, generate(&Scenario::of_version(4).workload()).input_tokens);
         trace.arrival_us.iter().map(|us| us / 1e6).zip(trace.output_tokens.iter().copied()).collect()
     }
 

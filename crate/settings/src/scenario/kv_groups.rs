@@ -58,7 +58,7 @@ mod tests {
     fn blocks_of_small_tokens_hold_more_of_them() {
         let settings =
             [("cost.kind", "roofline"), ("fleet.model", "gemma-4-31b"), ("scheduler.kind", "vllm_v1")];
-        let groups = Scenario::of_settings(&settings).expect("a scenario").pool().kv_groups;
+        let groups = Scenario::of_version(4).with(&settings).expect("a scenario").pool().kv_groups;
         let kinds: Vec<_> = groups.kinds().map(|of| (of.kind, of.count, of.ratio)).collect();
         assert_eq!(kinds, [(KvGroup::SlidingWindow(1_024), 5, 1), (KvGroup::Full, 1, 2)]);
     }
@@ -74,7 +74,7 @@ mod tests {
                 ("scheduler.max_total_tokens", "436912"),
                 ("scheduler.block_size", "16"),
             ];
-            let pool = Scenario::of_settings(&settings).expect("a scenario").pool();
+            let pool = Scenario::of_version(4).with(&settings).expect("a scenario").pool();
             (pool.blocks, pool.kv_groups.kinds().map(|of| of.kind).collect::<Vec<_>>())
         };
         let groups = vec![KvGroup::SlidingWindow(128), KvGroup::Full];

@@ -214,7 +214,7 @@ mod tests {
     use servescope_workload::generate;
 
     fn set(settings: &[(&str, &str)]) -> Scenario {
-        Scenario::of_settings(settings).unwrap_or_else(|error| panic!("{error}"))
+        Scenario::of_version(4).with(settings).unwrap_or_else(|error| panic!("{error}"))
     }
 
     fn paths(scenario: &Scenario) -> Vec<(&'static str, String)> {
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn every_distribution_reaches_the_trace_and_leaves_the_other_side_alone() {
-        let plain = generate(&Scenario::default().workload());
+        let plain = generate(&Scenario::of_version(4).workload());
         // The first is the default.
         for kind in LengthKind::NAMES.iter().copied().skip(1) {
             let scenario = set(&[("workload.input_tokens.kind", kind)]);
@@ -263,7 +263,7 @@ mod tests {
         assert!(drawn.iter().all(|pair| [(10, 900), (700, 3)].contains(pair)));
         let longer = drawn.iter().filter(|pair| pair.0 == 700).count() as f64 / drawn.len() as f64;
         assert!((longer - 0.5).abs() < 0.08);
-        assert_eq!(trace.arrival_us, generate(&Scenario::default().workload()).arrival_us);
+        assert_eq!(trace.arrival_us, generate(&Scenario::of_version(4).workload()).arrival_us);
         let odd = set(&[("workload.lengths.from", "pairs"), ("workload.lengths.pairs", "1, 2, 3")]);
         assert_eq!(paths(&odd), [("bad_lengths", "workload.lengths.pairs".to_owned())]);
     }
@@ -324,7 +324,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_not_refused_makes_a_trace(settings in any_settings(), duration_s in 0.1..30.0f64) {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::of_version(4);
             scenario.set(Id::Duration, Value::Number(duration_s)).expect("it is within its bounds");
             for (id, value) in settings {
                 scenario.set(id, value).expect("it is within its bounds");

@@ -9,8 +9,8 @@ use super::timed::CostSource;
 use super::{CostKind, Scenario};
 use crate::diagnostic::Diagnostic;
 use crate::kernels::{self, CALIBRATED, CheckpointFormat, SYNCHRONOUS};
-use crate::parameters::Id;
 use crate::parameters::choices::{self, Choice};
+use crate::parameters::{Id, Value};
 
 /// Why there are no kernels of a deployment.
 enum Lack {
@@ -25,6 +25,11 @@ impl Scenario {
     pub fn has_measured_kernels(&self) -> bool {
         let [gpu, model, weights] = [Id::FleetGpu, Id::FleetModel, Id::Weights].map(|id| self.choice(id));
         kernels::were_measured(gpu, model, weights)
+    }
+
+    /// The iteration-time model where none is given: measured kernels where there are some.
+    pub(super) fn usual_cost(&self) -> Value {
+        CostKind::ID.value(if self.has_measured_kernels() { CostKind::Kernels } else { CostKind::Roofline })
     }
 
     /// Measured kernels, with what the roofline knows beyond them: operations, bytes, and the LoRA operators.
@@ -154,7 +159,7 @@ mod tests {
     use crate::parameters::Kind;
 
     fn scenario(settings: &[(&str, &str)]) -> Scenario {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let common = [
             ("scheduler.kind", "vllm_v1"),
             ("cost.kind", "kernels"),

@@ -54,8 +54,9 @@ mod tests {
             ("fleet.model", "llama-3.1-8b"),
             ("workload.adapters.count", "0"),
         ];
-        let with =
-            |more: &[(&str, &str)]| Scenario::of_settings(&[&common[..], more].concat()).expect("a scenario");
+        let with = |more: &[(&str, &str)]| {
+            Scenario::of_version(4).with(&[&common[..], more].concat()).expect("a scenario")
+        };
         let known = with(&[("fleet.gpu", "h100_sxm")]);
         let own = with(&[("fleet.gpu", "own")]);
         let us = |scenario: &Scenario| {

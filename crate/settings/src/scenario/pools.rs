@@ -301,7 +301,7 @@ mod tests {
 
     fn pools(text: &str) -> Result<Vec<ScenarioPool>, Diagnostic> {
         let settings = [("scheduler.kind", "vllm_v1"), ("cost.kind", "roofline"), ("fleet.replicas", "3")];
-        let mut scenario = Scenario::of_settings(&settings).unwrap();
+        let mut scenario = Scenario::of_version(4).with(&settings).unwrap();
         scenario.set_text("fleet.pools", text)?;
         scenario.fleet_pools()
     }
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn twice_the_replicas_are_twice_as_many_in_each_pool_at_any_time() {
-        let mut scenario = Scenario::of_settings(&[("fleet.replicas", "3")]).unwrap();
+        let mut scenario = Scenario::of_version(4).with(&[("fleet.replicas", "3")]).unwrap();
         scenario
             .set_text("fleet.pools", "name=b,fleet.replicas=2,fleet.autoscaling.schedule=5:4;9:1")
             .unwrap();
@@ -355,11 +355,9 @@ mod tests {
 
     #[test]
     fn without_cold_start_no_pool_waits_for_its_replicas() {
-        let mut scenario = Scenario::of_settings(&[
-            ("fleet.autoscaling.schedule", "5:2"),
-            ("fleet.cold_start.delay_s", "30"),
-        ])
-        .unwrap();
+        let mut scenario = Scenario::of_version(4)
+            .with(&[("fleet.autoscaling.schedule", "5:2"), ("fleet.cold_start.delay_s", "30")])
+            .unwrap();
         scenario
             .set_text("fleet.pools", "name=b,fleet.autoscaling.schedule=5:4,fleet.cold_start.delay_s=8")
             .unwrap();
@@ -372,7 +370,7 @@ mod tests {
     #[test]
     fn a_schedule_is_times_with_counts() {
         let of = |text: &str| {
-            Scenario::of_settings(&[("fleet.autoscaling.schedule", text)]).unwrap().count_changes()
+            Scenario::of_version(4).with(&[("fleet.autoscaling.schedule", text)]).unwrap().count_changes()
         };
         let changes = of("60:4, 300s:1").unwrap();
         assert_eq!(

@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn gpus_that_cannot_share_a_model_are_refused() {
         let code = |settings: [(&str, &str); 3]| {
-            let scenario = Scenario::of_settings(&settings).unwrap();
+            let scenario = Scenario::of_version(4).with(&settings).unwrap();
             scenario.problems().first().map(|error| error.code)
         };
         let fleet = |policy| ("scheduler.kind", policy);

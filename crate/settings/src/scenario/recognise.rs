@@ -39,9 +39,12 @@ pub(super) fn objection(json: &Json) -> Option<Diagnostic> {
 
 /// What is wrong with a scenario's text: that it is none, or else the keys that it gives twice and what its fields are.
 pub fn objections(repeated: Vec<Diagnostic>, errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let is_none =
-        |error: &Diagnostic| matches!(error.code, "not_an_object" | "not_a_scenario" | "other_kind");
-    if errors.iter().any(is_none) { errors } else { repeated.into_iter().chain(errors).collect() }
+    if errors.iter().any(is_of_another_kind) { errors } else { repeated.into_iter().chain(errors).collect() }
+}
+
+/// Whether this says that the text is no scenario.
+pub(super) fn is_of_another_kind(error: &Diagnostic) -> bool {
+    matches!(error.code, "not_an_object" | "not_a_scenario" | "other_kind")
 }
 
 /// Whether an object with these fields is a scenario, be it with mistakes.

@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_a_system_refuses_is_told_at_its_parameter() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let reported = |scenario: &Scenario, form| -> Vec<String> {
             sampling_problems(&scenario.sampling(), form).into_iter().map(|error| error.message).collect()
         };

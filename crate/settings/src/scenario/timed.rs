@@ -240,7 +240,7 @@ mod tests {
     use servescope_cost::{Batch, BatchCost, Chunk, LoraBatch};
 
     fn scenario(settings: &[(&str, &str)]) -> Scenario {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let common = [("scheduler.kind", "vllm_v1"), ("cost.kind", "profile"), ("workload.duration_s", "20")];
         for (path, value) in common.iter().chain(settings) {
             scenario.set_text(path, value).unwrap();

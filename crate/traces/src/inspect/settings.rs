@@ -93,7 +93,7 @@ mod tests {
         let traffic = Some(Traffic::of(&trace));
         let context = NoteContext { purpose: Purpose::Page, traffic, is_generated: false };
         for (id, value) in found {
-            assert_eq!(idle(&Scenario::default(), &context, id), Some(Reason::File), "{}", id.row().id);
+            assert_eq!(idle(&Scenario::of_version(4), &context, id), Some(Reason::File), "{}", id.row().id);
             assert!(value.is_finite(), "{}", id.row().id);
         }
     }

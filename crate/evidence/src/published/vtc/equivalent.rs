@@ -13,7 +13,7 @@ impl VtcRecording {
     /// scenario cannot say it.
     pub fn equivalent_scenario(&self) -> Option<Scenario> {
         let (order, server) = (self.order()?, self.server()?);
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::of_version(4);
         let texts =
             server_texts(server).into_iter().chain(order_texts(&order)?).chain(self.workload_texts()?);
         for (path, text) in texts {
@@ -159,7 +159,7 @@ mod tests {
         let order = scenario.queueing(&servescope_workload::Trace::default()).policy;
         assert_eq!(Some(order), recording.order().map(with_unit_weight));
         let link = servescope_settings::link::encode(&scenario);
-        for part in ["n=2", "inv=258", "outv=64", "shares=2,2", "D=60", "cal=a100-80-opt-13b"] {
+        for part in ["n=2", "inv=258", "outv=64", "shares=2,2", "cal=a100-80-opt-13b"] {
             assert!(link.contains(part), "{link}");
         }
     }

@@ -31,7 +31,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(&[when_in(Id::Popularity, &["list"])])
         .beyond_tables(KNOWS_ADAPTERS)
         .doc("Shares", "Relative share of each adapter in turn; adapters beyond the list get none.")),
-    (Id::Ranks, row("workload.adapters.ranks", "ranks", "adapters", Kind::List { min: 1.0, max: 4096.0, whole: true, default: &[8.0] })
+    (Id::Ranks, row("workload.adapters.ranks", "ranks", "adapters", Kind::List { min: 1.0, max: 4096.0, whole: true, default: &[16.0] })
         .when(&[HAS_ADAPTERS])
         .doc("Ranks", "LoRA ranks, assigned to the adapters cyclically.")),
 

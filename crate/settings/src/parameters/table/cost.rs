@@ -17,7 +17,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::Calibration, row("cost.calibration", "cal", "cost", Kind::Choice(&CALIBRATION_IDS))
         .when(&[LINEAR])
         .doc("Calibration", "A named set of coefficients with its origin; it sets the defaults of all others here and of the memory pool.")),
-    (Id::CostKind, row("cost.kind", "cost", "cost", choice(choices::CostKind::ID))
+    (Id::CostKind, row("cost.kind", "cost", "cost", choice(choices::CostKind::ID)).usual("kernels")
         .doc("Iteration-time model", "How the time of an iteration is computed: linear in tokens and requests, where a long prompt costs no more a token than a short one; from operators that Vidur timed in 2024, whose attention over a prompt grows with its square; a roofline of FLOPs and bytes; or from kernels of vLLM 0.14 to 0.24 that were timed one by one. The last two have that square, too.")),
     (Id::ErrorBias, row("cost.error.bias", "ceb", "cost", number(-0.9, 10.0, 0.0)).linear(-0.5, 0.5, 0.01)
         .doc("Error of iteration times", "By which share of itself every iteration takes longer than the iteration-time model says: .09 is 9 % slower, -.09 faster. Try both, to see whether a decision stands an error of that size.")),
@@ -75,9 +75,9 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(&[LINEAR, HAS_ADAPTERS])
         .doc("Prefill with adapters", "A prefill takes this many times as long when any request uses an adapter.")),
 
-    (Id::SloTtft, row("slo.ttft_s", "slot", "slo", number(0.001, 100_000.0, 6.0)).unit("s").log(0.1, 60.0, 0.1).scores()
+    (Id::SloTtft, row("slo.ttft_s", "slot", "slo", number(0.001, 100_000.0, 1.0)).unit("s").log(0.1, 60.0, 0.1).scores()
         .doc("TTFT bound", "A request meets the SLO if its first token comes sooner than this.")),
-    (Id::SloTpot, row("slo.tpot_s", "slob", "slo", number(0.0, 100_000.0, 0.2)).unit("s").linear(0.0, 1.0, 0.01).scores()
+    (Id::SloTpot, row("slo.tpot_s", "slob", "slo", number(0.0, 100_000.0, 0.05)).unit("s").linear(0.0, 1.0, 0.01).scores()
         .off_at_zero().doc("TPOT bound", "A request meets the SLO if its mean time per output token after the first (TPOT) is at most this. 0 = off.")),
     (Id::SloTbt, row("slo.tbt_s", "sltb", "slo", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 2.0, 0.01).scores()
         .off_at_zero().doc("TBT bound", "A request meets the SLO if the largest gap between two of its tokens (TBT) is at most this. 0 = off.")),

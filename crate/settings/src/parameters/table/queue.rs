@@ -12,17 +12,17 @@ use crate::parameters::kind::{Kind, Parameter};
 // A row is a paragraph of two to five lines; formatted it would be fifteen.
 #[rustfmt::skip]
 pub(super) const ROWS: &[(Id, Parameter)] = &[
-    (Id::BatchMaxTokens, row("scheduler.batch_max_tokens", "batch", "queue", whole(1.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
+    (Id::BatchMaxTokens, row("scheduler.batch_max_tokens", "batch", "queue", whole(1.0, 100_000_000.0, 8192.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
         .also(&["scheduler.max_num_batched_tokens"])
         .when(&[
             when_not_in(Id::SchedulerKind, &["sarathi"]),
             any(&[when_not_in(Id::SchedulerKind, &["static", "orca"]), when_in(Id::MemoryPlan, &["whole"])]),
         ])
         .doc("Token budget", "vLLM v1: most tokens of one iteration, prompts and decoding together (--max-num-batched-tokens), by default 2048, 8192 on an H100, 16384 on a GPU with 160 GB; at least the longest request where chunked prefill is off. The others: most prompt tokens of one prefill (S-LoRA's batch_max_tokens), by default a sixth of the pool, at least the longest request.")),
-    (Id::MaxRunning, row("scheduler.max_running_requests", "run", "queue", whole(1.0, 1_000_000.0, 1000.0)).unit("requests").log(1.0, 1000.0, 1.0)
+    (Id::MaxRunning, row("scheduler.max_running_requests", "run", "queue", whole(1.0, 1_000_000.0, 1024.0)).unit("requests").log(1.0, 1000.0, 1.0)
         .also(&["scheduler.max_num_seqs"])
         .doc("Max running requests", "Most requests that run together (vLLM's --max-num-seqs). vLLM v1's default is 256, 1024 on a GPU from 80 GB (the A100 left out), and never above the token budget.")),
-    (Id::MaxRequestTokens, row("scheduler.max_request_tokens", "maxreq", "queue", whole(2.0, 100_000_000.0, 3072.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
+    (Id::MaxRequestTokens, row("scheduler.max_request_tokens", "maxreq", "queue", whole(2.0, 100_000_000.0, 40_960.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
         .also(&["scheduler.max_model_len"])
         .doc("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length; its default is the model's longest context, or where the iteration-time model is linear, which names no model, the KV pool (--max-model-len auto).")),
     (Id::MaxInputTokens, row("scheduler.max_input_tokens", "maxin", "queue", whole(1.0, 100_000_000.0, 2048.0)).unit("tokens").log(16.0, 16_384.0, 1.0)
@@ -37,7 +37,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::OriginalBlocking, row("scheduler.original_blocking", "block", "queue", Kind::Flag(false))
         .when(&[any(&[when_not_in(Id::SchedulerKind, &["vllm_v1"]), when_in(Id::Router, &["random"])])])
         .doc("Head-of-line blocking as in S-LoRA", "A request that can never fit stays in the waiting queue and blocks it, as in S-LoRA and Vidur; off: it is rejected.")),
-    (Id::SchedulerKind, row("scheduler.kind", "sched", "queue", choice(choices::SCHEDULER))
+    (Id::SchedulerKind, row("scheduler.kind", "sched", "queue", choice(choices::SCHEDULER)).usual("vllm_v1")
         .doc("Scheduler", "How requests are admitted to the batch of a replica. S-LoRA and LightLLM count KV memory in tokens, the others in blocks. Where adapters are kept is a setting of its own: Adapter memory.")),
     (Id::ReserveFullIsl, row("scheduler.reserve_full_isl", "isl", "queue", Kind::Flag(true))
         .also(&["scheduler.scheduler_reserve_full_isl"])

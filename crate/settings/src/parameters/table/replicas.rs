@@ -12,10 +12,10 @@ use crate::parameters::kind::{Kind, Parameter};
 // A row is a paragraph of two to five lines; formatted it would be fifteen.
 #[rustfmt::skip]
 pub(super) const ROWS: &[(Id, Parameter)] = &[
-    (Id::FleetGpu, row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_NAMES))
+    (Id::FleetGpu, row("fleet.gpu", "gpu", "fleet", Kind::Choice(&GPU_NAMES)).usual("h100_sxm")
         .when(HARDWARE)
         .doc("GPU", "GPU type of the replicas; “your own” is a GPU whose figures you set (gpu.*), for the roofline.")),
-    (Id::FleetModel, row("fleet.model", "mdl", "fleet", Kind::Choice(&MODEL_NAMES))
+    (Id::FleetModel, row("fleet.model", "mdl", "fleet", Kind::Choice(&MODEL_NAMES)).usual("qwen3-8b")
         .when(HARDWARE)
         .doc("Model", "The model that the replicas serve; “your own” is a model whose dimensions you set under Your own model, or that come from a config.json of Hugging Face.")),
     (Id::TensorParallel, row("fleet.tensor_parallel", "tp", "fleet", whole(1.0, 64.0, 1.0)).unit("GPUs").linear(1.0, 8.0, 1.0)
@@ -55,7 +55,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::VllmVersion, row("fleet.vllm_version", "vve", "fleet", choice(choices::VLLM_VERSION))
         .when(&[when_in(Id::SchedulerKind, &["vllm_v1"]), when_in(Id::KvPool, &["planned"]), when_in(Id::MemoryPlan, &["whole"])])
         .doc("vLLM version", "Whose accounting of memory is followed. From 0.20 on vLLM takes .92 of the memory in place of .90 and counts its CUDA graphs; through 0.16 it sets apart 9.5 copies of the logits of all requests for sampling, later 3.5. The scheduler is that of 0.33 throughout.")),
-    (Id::MemoryMargin, row("fleet.memory_margin", "mmg", "fleet", number(0.0, 0.9, 0.1)).linear(0.0, 0.5, 0.01)
+    (Id::MemoryMargin, row("fleet.memory_margin", "mmg", "fleet", number(0.0, 0.9, 0.08)).linear(0.0, 0.5, 0.01)
         .when(&[
             when_in(Id::KvPool, &["planned"]),
             any(&[when_not_in(Id::MemoryPlan, &["whole"]), when_in(Id::KvCacheGib, &["0"])]),
@@ -90,7 +90,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::Allocation, row("scheduler.allocation", "alc", "memory", choice(choices::Allocation::ID))
         .when(&[when_in(Id::SchedulerKind, PAGED)])
         .doc("Allocation", "How KV blocks are allocated: as requests grow, with or without a share left free at an admission; or all that the longest output may need at once, so that no request is preempted. vLLM v1 allocates as requests grow.")),
-    (Id::Watermark, row("scheduler.watermark", "wmk", "memory", number(0.0, 1.0, 0.01)).linear(0.0, 0.2, 0.005)
+    (Id::Watermark, row("scheduler.watermark", "wmk", "memory", number(0.0, 1.0, 0.0)).linear(0.0, 0.2, 0.005)
         .when(&[any(&[when_in(Id::Allocation, &["watermark"]), when_in(Id::SchedulerKind, &["vllm_v1"])])])
         .doc("Watermark", "The share of KV blocks that an admission leaves free for the outputs of the running requests. vLLM v1's default is 0.")),
     (Id::Preemption, row("scheduler.preemption", "evi", "memory", choice(choices::Preemption::ID))
@@ -113,7 +113,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(&[any(&[LINEAR, when_in(Id::KvPool, &["given"])])])
         .doc("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num): S-LoRA's rule is largest batch × (input + output tokens of a request), 6,000 = 12 × (250 + 250); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the token budget.")),
 
-    (Id::AdapterMemory, row("adapters.memory", "am", "memory", choice(choices::ADAPTER_MEMORY))
+    (Id::AdapterMemory, row("adapters.memory", "am", "memory", choice(choices::ADAPTER_MEMORY)).usual("slots")
         .when(&[HAS_ADAPTERS])
         .doc("Adapter memory", "Unified (S-LoRA, LightLLM): in the KV pool while in use. Slots (vLLM and the others): a fixed number of slots of one size; the least recently used adapter is replaced. Resident: all in GPU memory from the start.")),
     (Id::LoraKernels, row("adapters.kernels", "lok", "memory", choice(choices::LoraKernels::ID))

@@ -21,16 +21,16 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::RateScale, row("workload.trace.rate_scale", "rs", "trace", number(0.001, 1000.0, 1.0)).log(0.1, 10.0, 0.01)
         .doc("Rate scale", "Thins a loaded file or overlays time-shifted copies of it, so that its rate is multiplied and its clock stays.")),
 
-    (Id::CurveKind, row("workload.curve.kind", "ck", "curve", choice(choices::CurveKind::ID))
+    (Id::CurveKind, row("workload.curve.kind", "ck", "curve", choice(choices::CurveKind::ID)).usual("spike")
         .when(&[when_in(Id::Loop, &["open"])])
         .doc("Rate over time", "How the rate moves around R: constant, a simple shape, one of AIBrix's four patterns, a sine that starts at R as theirs do, or points of your own.")),
-    (Id::CurveFactor, row("workload.curve.factor", "cf", "curve", number(0.0, 10_000.0, 2.0)).linear(0.0, 10.0, 0.1)
+    (Id::CurveFactor, row("workload.curve.factor", "cf", "curve", number(0.0, 10_000.0, 4.0)).linear(0.0, 10.0, 0.1)
         .when(&[when_in(Id::CurveKind, CHANGES)])
         .doc("Changed rate", "The rate after the ramp or step, or in the spike, as a multiple of R.")),
-    (Id::CurveStart, row("workload.curve.start_s", "cs", "curve", number(0.0, 10_000_000.0, 100.0)).unit("s").linear(0.0, 1000.0, 1.0)
+    (Id::CurveStart, row("workload.curve.start_s", "cs", "curve", number(0.0, 10_000_000.0, 5.0)).unit("s").linear(0.0, 1000.0, 1.0)
         .when(&[when_in(Id::CurveKind, CHANGES)])
         .doc("Change begins", "When the ramp, the step or the spike begins.")),
-    (Id::CurveEnd, row("workload.curve.end_s", "ce", "curve", number(0.0, 10_000_000.0, 200.0)).unit("s").linear(0.0, 1000.0, 1.0)
+    (Id::CurveEnd, row("workload.curve.end_s", "ce", "curve", number(0.0, 10_000_000.0, 7.0)).unit("s").linear(0.0, 1000.0, 1.0)
         .when(&[when_in(Id::CurveKind, &["ramp", "spike"])])
         .doc("Change ends", "When the ramp or the spike ends.")),
     (Id::CurveSwing, row("workload.curve.swing", "csw", "curve", number(0.0, 1.0, 0.5)).linear(0.0, 1.0, 0.01)
@@ -111,7 +111,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::OutputCurvePoints, row("workload.output_tokens.curve.points", "outcp", "length_curve", Kind::List { min: 0.0, max: 1e7, whole: false, default: &[0.0, 0.5, 100.0, 2.0, 200.0, 1.0] })
         .when(&[when_in(Id::OutputCurveKind, &["points"])])
         .doc("Points of outputs", "Times in seconds and factors in turn: 0, 0.5, 100, 2 goes from half to twice the length in 100 s.")),
-    (Id::Duration, row("workload.duration_s", "D", "run", number(0.1, 100_000_000.0, 300.0)).unit("s").log(10.0, 10_000.0, 1.0)
+    (Id::Duration, row("workload.duration_s", "D", "run", number(0.1, 100_000_000.0, 60.0)).unit("s").log(10.0, 10_000.0, 1.0)
         .doc("Duration D", "⌊R·D⌋ requests are generated; the last may arrive a little later than this.")),
     (Id::CutAtDuration, row("workload.cut_at_duration", "cut", "run", Kind::Flag(false))
         .when(&[when_in(Id::Loop, &["open"])])
@@ -143,7 +143,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::ExtraOutput, row("workload.extra_request.output_tokens", "xo", "extra_request", whole(1.0, MOST, 200.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[above(Id::ExtraInput, 0.0)])
         .doc("Output of your request", "The length of its output.")),
-    (Id::ExtraTime, row("workload.extra_request.time_s", "xt", "extra_request", number(0.0, 100_000_000.0, 60.0)).unit("s").linear(0.0, 600.0, 0.1)
+    (Id::ExtraTime, row("workload.extra_request.time_s", "xt", "extra_request", number(0.0, 100_000_000.0, 20.0)).unit("s").linear(0.0, 600.0, 0.1)
         .when(&[above(Id::ExtraInput, 0.0)])
         .doc("Time of your request", "When it is sent, in seconds from the start of the run.")),
     (Id::ExtraUser, row("workload.extra_request.user", "xu", "extra_request", whole(0.0, 999_999.0, 0.0)).linear(0.0, 100.0, 1.0)

@@ -9,19 +9,19 @@ use crate::parameters::kind::{Kind, Parameter, SliderStop};
 // A row is a paragraph of two to five lines; formatted it would be fifteen.
 #[rustfmt::skip]
 pub(super) const ROWS: &[(Id, Parameter)] = &[
-    (Id::Rate, row("workload.rate_rps", "R", "headline", number(0.001, 100_000.0, 1.4)).unit("req/s").log(0.1, 50.0, 0.01)
+    (Id::Rate, row("workload.rate_rps", "R", "headline", number(0.001, 100_000.0, 6.0)).unit("req/s").log(0.1, 50.0, 0.01)
         .when(&[when_in(Id::Loop, &["open"])])
         .doc("Rate R", "Mean number of requests that arrive each second, all users together.")),
     (Id::Cv, row("workload.arrivals.cv", "cv", "headline", number(0.05, 32.0, 1.0)).log(0.1, 8.0, 0.01)
         .marks(&[SliderStop { value: 1.0, message: "mark.poisson" }])
         .when(&[when_in(Id::ArrivalKind, &["gamma"]), when_in(Id::ClientKind, &["together"])])
         .doc("Burstiness cv", "Standard deviation of the gaps between arrivals over their mean: below 1 is steadier than chance, above 1 comes in bursts. Where one process serves all adapters, an adapter with share p has a cv of √(1 + p (cv² − 1)), nearer to 1. With one arrival process per adapter, each adapter has the full cv.")),
-    (Id::Alpha, row("workload.adapters.alpha", "alpha", "headline", number(0.01, 32.0, 1.0)).linear(0.05, 1.0, 0.01)
+    (Id::Alpha, row("workload.adapters.alpha", "alpha", "headline", number(0.01, 32.0, 0.5)).linear(0.05, 1.0, 0.01)
         .marks(&[SliderStop { value: 1.0, message: "mark.uniform" }])
         .when(&[when_in(Id::Popularity, &["power"])])
         .beyond_tables(KNOWS_ADAPTERS)
         .doc("Skew alpha", "Smaller puts more requests on the first adapters and 1 spreads them evenly; above 1 (type it in) skew returns, toward the last adapter.")),
-    (Id::Adapters, row("workload.adapters.count", "n", "headline", whole(0.0, 100_000.0, 200.0)).linear(0.0, 400.0, 1.0)
+    (Id::Adapters, row("workload.adapters.count", "n", "headline", whole(0.0, 100_000.0, 12.0)).linear(0.0, 400.0, 1.0)
         .marks(&[SliderStop { value: 0.0, message: "mark.base_model" }])
         .doc("LoRA adapters n", "How many adapters share the server; 0 sends every request to the base model.")),
 
@@ -30,7 +30,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::LengthPairs, row("workload.lengths.pairs", "lp", "lengths", Kind::List { min: 1.0, max: MOST, whole: true, default: &[32.0, 256.0, 256.0, 128.0, 480.0, 16.0] })
         .when(&[when_in(Id::LengthSource, &["pairs"])])
         .doc("Pairs of lengths", "Prompt and output lengths in tokens, in turn; every pair is drawn equally often, as it stands.")),
-    (Id::InputKind, row("workload.input_tokens.kind", "in", "lengths", choice(choices::LengthKind::INPUT))
+    (Id::InputKind, row("workload.input_tokens.kind", "in", "lengths", choice(choices::LengthKind::INPUT)).usual("lognormal")
         .when(&[INDEPENDENT_LENGTHS])
         .doc("Prompt lengths", "Distribution of prompt lengths.")),
     (Id::InputValue, row("workload.input_tokens.value", "inv", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
@@ -39,7 +39,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::InputLow, row("workload.input_tokens.low", "inl", "lengths", whole(1.0, MOST, 8.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[INDEPENDENT_LENGTHS, when_in(Id::InputKind, BOUNDED)])
         .doc("Shortest prompt", "No prompt is shorter than this.")),
-    (Id::InputHigh, row("workload.input_tokens.high", "inh", "lengths", whole(1.0, MOST, 511.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+    (Id::InputHigh, row("workload.input_tokens.high", "inh", "lengths", whole(1.0, MOST, 4096.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[INDEPENDENT_LENGTHS, when_in(Id::InputKind, BOUNDED)])
         .doc("Longest prompt", "No prompt is longer than this (inclusive).")),
     (Id::InputMean, row("workload.input_tokens.mean", "inm", "lengths", number(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
@@ -54,7 +54,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::InputTheta, row("workload.input_tokens.theta", "inz", "lengths", number(0.0, 10.0, 0.6)).linear(0.0, 2.0, 0.01)
         .when(&[INDEPENDENT_LENGTHS, when_in(Id::InputKind, &["zipf"])])
         .doc("Zipf exponent of prompt lengths", "Length low + k has a probability proportional to (k + 1) to the power of minus this (Vidur: theta); 0 makes all lengths equally likely.")),
-    (Id::InputMedian, row("workload.input_tokens.median", "ind", "lengths", number(1.0, MOST, 200.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+    (Id::InputMedian, row("workload.input_tokens.median", "ind", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[INDEPENDENT_LENGTHS, when_in(Id::InputKind, &["lognormal", "percentiles", "mixture"])])
         .doc("Median prompt length", "Half of the prompts are shorter than this.")),
     (Id::InputSigma, row("workload.input_tokens.sigma", "ins", "lengths", number(0.01, 5.0, 0.8)).linear(0.05, 2.5, 0.01)
@@ -88,7 +88,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(&[INDEPENDENT_LENGTHS, when_in(Id::InputKind, &["mixture"]), when_in(Id::InputMixKind, &["lognormal"])])
         .doc("Spread of second prompt component", "Standard deviation of the logarithm of its lengths.")),
 
-    (Id::OutputKind, row("workload.output_tokens.kind", "out", "lengths", choice(choices::LengthKind::OUTPUT))
+    (Id::OutputKind, row("workload.output_tokens.kind", "out", "lengths", choice(choices::LengthKind::OUTPUT)).usual("lognormal")
         .when(&[INDEPENDENT_LENGTHS])
         .doc("Output lengths", "Distribution of output lengths.")),
     (Id::OutputValue, row("workload.output_tokens.value", "outv", "lengths", whole(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
@@ -97,7 +97,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::OutputLow, row("workload.output_tokens.low", "outl", "lengths", whole(1.0, MOST, 8.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[INDEPENDENT_LENGTHS, when_in(Id::OutputKind, BOUNDED)])
         .doc("Shortest output", "No output is shorter than this.")),
-    (Id::OutputHigh, row("workload.output_tokens.high", "outh", "lengths", whole(1.0, MOST, 511.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+    (Id::OutputHigh, row("workload.output_tokens.high", "outh", "lengths", whole(1.0, MOST, 1024.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[INDEPENDENT_LENGTHS, when_in(Id::OutputKind, BOUNDED)])
         .doc("Longest output", "No output is longer than this (inclusive).")),
     (Id::OutputMean, row("workload.output_tokens.mean", "outm", "lengths", number(1.0, MOST, 256.0)).unit("tokens").log(1.0, 4096.0, 1.0)
@@ -112,10 +112,10 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::OutputTheta, row("workload.output_tokens.theta", "outz", "lengths", number(0.0, 10.0, 0.6)).linear(0.0, 2.0, 0.01)
         .when(&[INDEPENDENT_LENGTHS, when_in(Id::OutputKind, &["zipf"])])
         .doc("Zipf exponent of output lengths", "Length low + k has a probability proportional to (k + 1) to the power of minus this (Vidur: theta); 0 makes all lengths equally likely.")),
-    (Id::OutputMedian, row("workload.output_tokens.median", "outd", "lengths", number(1.0, MOST, 200.0)).unit("tokens").log(1.0, 4096.0, 1.0)
+    (Id::OutputMedian, row("workload.output_tokens.median", "outd", "lengths", number(1.0, MOST, 150.0)).unit("tokens").log(1.0, 4096.0, 1.0)
         .when(&[INDEPENDENT_LENGTHS, when_in(Id::OutputKind, &["lognormal", "percentiles", "mixture"])])
         .doc("Median output length", "Half of the outputs are shorter than this.")),
-    (Id::OutputSigma, row("workload.output_tokens.sigma", "outs", "lengths", number(0.01, 5.0, 0.8)).linear(0.05, 2.5, 0.01)
+    (Id::OutputSigma, row("workload.output_tokens.sigma", "outs", "lengths", number(0.01, 5.0, 0.6)).linear(0.05, 2.5, 0.01)
         .when(&[INDEPENDENT_LENGTHS, when_in(Id::OutputKind, &["lognormal", "mixture"])])
         .doc("Spread of output lengths", "Standard deviation of the logarithm of the length.")),
     (Id::OutputP90, row("workload.output_tokens.p90", "out9", "lengths", number(1.0, MOST, 400.0)).unit("tokens").log(1.0, 4096.0, 1.0)
