@@ -11,7 +11,7 @@ interface Cell { mean: number | null; low: number | null; high: number | null; s
 interface Told { sweep: string; points: { point: Record<string, unknown>; metrics: Record<string, Cell> }[] }
 
 /** Every setting by name: the id of a sweep is of what its base names. */
-const SHORT = 'v=5&R=1.9&alpha=1&n=200&in=uniform&inh=511&out=uniform&outh=511&sched=slora&ranks=8&cost=linear&slot=6&slob=0.2&ck=constant&D=50';
+const SHORT = 'v=5&R=1.9&alpha=1&n=200&in=uniform&inh=511&out=uniform&outh=511&sched=slora&ranks=8&cost=linear&slot=6&slob=0.2&ck=constant&D=61';
 const CV = 'workload.arrivals.cv';
 const ORDER = 'scheduler.order';
 const MANY_RUNS = '#v=4&D=50&sweep=' + encodeURIComponent(`20|ttft_s.mean|v=4&D=300|${CV}=1:4:30`);
