@@ -58,7 +58,11 @@ export function serviceFeed(app: App): ChartFeed {
     zooms: true,
     of: 'run',
     chart: (name) => app.session.value.answer?.charts.get(name),
-    ghost: (name) => (app.belonging.stale.value === null ? (app.session.value.former?.charts.get(name) ?? null) : null),
+    // Rows of another run would lie over these.
+    ghost: (name) => {
+      const former = app.session.value.former?.charts.get(name);
+      return former === undefined || former.y.kind === 'index' || app.belonging.stale.value !== null ? null : former;
+    },
     band: (name) => app.bands.value.get(name),
     title: (name) => app.text.t(`chart.${name}` as MessageKey),
     about: (name) => app.text.t(`chart.${name}.about` as MessageKey),

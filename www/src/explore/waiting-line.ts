@@ -13,6 +13,8 @@ const MOST_REQUESTS = 5_000;
 const REST_MS = 500;
 /** Less of the time of all requests is no waiting worth a sentence. */
 const LEAST_SHARE = 0.01;
+/** Behind more of the requests than this there is no request to show: all wait for all. */
+const MANY = 0.5;
 /** A prompt or an output counts as long where it is this many times the median. */
 const LONG = 2;
 
@@ -53,9 +55,11 @@ export class WaitingLine extends LightElement {
   protected override render(): TemplateResult {
     const view = this.#question?.view.value ?? null;
     // The place stays, so that nothing below it moves when the sentence comes.
-    if (view === null || view.waiting === null || view.of !== this.app.session.value.answer?.summary) return html`<p class="waiting-line">\u00a0</p>`;
+    const summary = this.app.session.value.answer?.summary;
+    if (summary !== undefined && summary.requests.offered > MOST_REQUESTS) return html`<p class="waiting-line">${this.app.text.say(hero)('waiting.long_run', { most: this.app.text.format.whole(MOST_REQUESTS) })}</p>`;
+    if (view === null || view.waiting === null || view.of !== summary) return html`<p class="waiting-line">\u00a0</p>`;
     const { behind, seconds } = view.waiting;
-    return html`<p class="waiting-line" data-waiting=${seconds}>${this.#sentence(view.waiting)}${behind === null || view.waiting.share < LEAST_SHARE ? nothing : html`
+    return html`<p class="waiting-line" data-waiting=${seconds}>${this.#sentence(view.waiting)}${behind === null || isMany(behind) || view.waiting.share < LEAST_SHARE ? nothing : html`
       <button type="button" class="quiet" data-action="follow" @click=${() => { void this.app.select(behind.first).then(() => { this.ownerDocument.querySelector('request-card')?.scrollIntoView({ block: 'center' }); }); }}>${this.app.text.say(hero)('waiting.show', { first: String(behind.first) })}</button>`}</p>`;
   }
 
@@ -65,12 +69,17 @@ export class WaitingLine extends LightElement {
     const t = app.text.say(hero);
     if (share < LEAST_SHARE) return t('waiting.none');
     if (behind === null) return t('waiting.spread', { share: format.share(share) });
+    if (isMany(behind)) return t('waiting.many', { requests: format.whole(behind.requests), all: format.whole(behind.of_all) });
     const first = String(behind.first);
     const said = behind.requests === 1 ? t('waiting.one', { first }) : t('waiting.some', { first, others: format.whole(behind.requests - 1), all: format.whole(behind.of_all) });
     const long = behind.input_tokens >= LONG * behind.all_input_tokens ? t('waiting.prompts', { tokens: format.whole(behind.input_tokens), all: format.whole(behind.all_input_tokens) })
       : behind.output_tokens >= LONG * behind.all_output_tokens ? t('waiting.outputs', { tokens: format.whole(behind.output_tokens), all: format.whole(behind.all_output_tokens) }) : '';
     return [said, long].filter((sentence) => sentence !== '').join(app.text.language === 'zh' ? '' : ' ');
   }
+}
+
+function isMany({ requests, of_all }: NonNullable<Waiting['behind']>): boolean {
+  return requests > MANY * of_all;
 }
 
 customElements.define('waiting-line', WaitingLine);

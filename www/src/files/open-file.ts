@@ -23,10 +23,15 @@ export async function recognised(file: File, scenario: ScenarioPatch): Promise<R
   return (await reader()).call('recognise', { file, scenario });
 }
 
-/** Opens files that were dropped or chosen together: the first decides what they are. `operatorTables` takes those where they were
+/** Whether a file stands beside the config.json of a model: the format of its weights. */
+function isQuantization({ name }: File): boolean {
+  return name === 'hf_quant_config.json';
+}
+
+/** Opens files that were dropped or chosen together: the first decides what they are, but for one that stands beside a model's. `operatorTables` takes those where they were
     dropped on the place for them. */
 export async function openFiles(app: App, files: readonly File[], operatorTables?: () => Promise<void>): Promise<void> {
-  const [file] = files;
+  const file = files.find((one) => !isQuantization(one)) ?? files[0];
   if (file === undefined) return;
   try {
     const found = await recognised(file, app.store.values.value);
@@ -59,7 +64,7 @@ export async function openAs(app: App, files: readonly File[], file: File, found
       return;
     case 'model_config': {
       const { takeModelFile } = await part(() => import('./own-model.js'));
-      await takeModelFile(app, file);
+      await takeModelFile(app, file, files.find((one) => one !== file && isQuantization(one)));
       return;
     }
     case 'lengths': {

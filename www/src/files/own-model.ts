@@ -21,17 +21,18 @@ export function modelDiagnostic(app: App, error: Diagnostic): string {
 /** Longest config.json that is read, bytes; one has some thousands, one that lists the format of every module some millions. */
 const MOST_BYTES = 8 * 1_048_576;
 
-/** A longer file is not even read. */
-export async function takeModelFile(app: App, file: File): Promise<void> {
-  if (file.size <= MOST_BYTES) await takeModel(app, file.name, await file.text());
-  else app.notices.error('model_failed', () => app.text.fill(app.text.find(WORDS, 'config_too_long') ?? '', { file: file.name, value: file.size, max: MOST_BYTES }));
+/** A longer file is not even read. Older checkpoints of NVIDIA have the format of their weights in a file of its own. */
+export async function takeModelFile(app: App, file: File, quantization?: File): Promise<void> {
+  const tooLong = [file, quantization].find((one) => one !== undefined && one.size > MOST_BYTES);
+  if (tooLong === undefined) await takeModel(app, file.name, await file.text(), (await quantization?.text()) ?? null);
+  else app.notices.error('model_failed', () => app.text.fill(app.text.find(WORDS, 'config_too_long') ?? '', { file: tooLong.name, value: tooLong.size, max: MOST_BYTES }));
 }
 
 /** The settings stay as they are where the text is bad; the notices say what is wrong with it. */
-export async function takeModel(app: App, name: string, text: string): Promise<void> {
+export async function takeModel(app: App, name: string, text: string, quantization: string | null = null): Promise<void> {
   try {
     const studio = await app.traceFile.studio();
-    const { scenario, notes } = await studio.call('model_config', { name, text, scenario: app.store.values.value });
+    const { scenario, notes } = await studio.call('model_config', { name, text, quantization, scenario: app.store.values.value });
     app.editor.replace(scenario, 'file');
     app.notices.dismissErrors();
     readModel.set({ name, notes, model: String(app.store.resolved.values['fleet.model']) });

@@ -18,8 +18,6 @@ export function replicasFeed(app: App): ChartFeed {
   const say = (key: string): string => (app.text.find(replicas, key) ?? app.text.named('', key));
   return {
     ...service,
-    // Former lanes would only hide those of now.
-    ghost: (name) => (name === 'lanes' ? null : service.ghost(name)),
     title: (name) => {
       const all = replicaCount(app);
       return name === 'lanes' && all > MOST_LANES ? app.text.say(replicas)('chart.lanes.some', { shown: MOST_LANES, all }) : say(`chart.${name}`);

@@ -31,7 +31,7 @@ export interface StudioCalls {
   formats: { args: null; reply: string[] };
   forms: { args: null; reply: string[] };
   /** A scenario with the model of a config.json. */
-  model_config: { args: { name: string; text: string; scenario: ScenarioPatch }; reply: OwnModel };
+  model_config: { args: { name: string; text: string; quantization: string | null; scenario: ScenarioPatch }; reply: OwnModel };
   /** What the runs of later sweeps take beside their scenario. */
   /** What a file is; what a launch line sets is set in the scenario. */
   recognise: { args: { file: File; scenario: ScenarioPatch }; reply: RecognisedFile };

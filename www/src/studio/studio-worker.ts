@@ -112,7 +112,7 @@ async function answer(studio: Studio, message: ToStudio): Promise<StudioCalls[Ca
     case 'bodies': return studio.bodies(message.args.scenario, message.args.form, message.args.endpoint, message.args.model, message.args.adapterName);
     case 'svg': return chart_svg(message.args.chart, message.args.ghost, message.args.dark, message.args.width, message.args.height, message.args.chinese);
     case 'profile': return fit_profile(message.args);
-    case 'model_config': return model_config(message.args.name, message.args.text, message.args.scenario);
+    case 'model_config': return model_config(message.args.name, message.args.text, message.args.quantization, message.args.scenario);
     case 'formats': return writable_formats();
     case 'forms': return body_forms();
     case 'crossover_step': return crossoverStep(message.args);

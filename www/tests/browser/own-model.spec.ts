@@ -24,6 +24,15 @@ async function paste(own: Locator, text: string): Promise<void> {
   await own.locator('button.use').click();
 }
 
+test('the format of the weights is read from the file beside the config', async ({ page }) => {
+  await open(page, ROOFLINE);
+  const file = (name: string, text: string): { name: string; mimeType: string; buffer: Buffer } => ({ name, mimeType: 'application/json', buffer: Buffer.from(text) });
+  // In either order.
+  await page.locator('page-header input[type=file]').setInputFiles([file('hf_quant_config.json', '{"quantization": {"quant_algo": "FP8"}}'), file('config.json', LLAMA)]);
+  await expect(control(page, 'fleet.weights').locator('select')).toHaveValue('fp8');
+  await expect(control(page, 'fleet.model').locator('select')).toHaveValue('llama-3.1-8b');
+});
+
 test('a pasted config runs as in the terminal, and the link carries its dimensions', async ({ page }, info) => {
   const own = await section(page);
   const before = await digest(page);

@@ -217,4 +217,10 @@ test('a sentence computed from the run says behind whom requests wait, and shows
   // Where requests hardly wait for each other it says so.
   await goTo(page, '#v=4&R=0.1');
   await expect(line).toContainText('less than half of it behind other requests');
+  // Where all wait for all, no request is shown for the rest.
+  await goTo(page, '#v=5');
+  await expect(line).toContainText(/Waiting is spread: half of it is behind \d+ of 396 requests/u);
+  await expect(line.getByRole('button')).toHaveCount(0);
+  await goTo(page, '#v=4&R=30&D=200');
+  await expect(line).toContainText('up to 5,000 requests');
 });

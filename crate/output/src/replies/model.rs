@@ -20,8 +20,13 @@ impl OwnModel {
     ///
     /// # Errors
     /// What is wrong with the file.
-    pub fn of(name: &str, text: &str, mut scenario: Scenario) -> Result<Self, Vec<Diagnostic>> {
-        let notes = ModelConfig::read(name, text)?.apply(&mut scenario)?;
+    pub fn of(
+        name: &str,
+        text: &str,
+        quantization: Option<&str>,
+        mut scenario: Scenario,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let notes = ModelConfig::read_beside(name, text, quantization)?.apply(&mut scenario)?;
         Ok(Self { scenario: scenario.patch(), notes })
     }
 }

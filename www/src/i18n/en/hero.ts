@@ -32,6 +32,8 @@ export const hero = area('hero', {
   'waiting.spread': 'Requests wait for {share} of their time, less than half of it behind other requests.',
   'waiting.one': 'Half of all waiting is behind request {first}.',
   'waiting.some': 'Half of all waiting is behind request {first} and {others} others of {all}.',
+  'waiting.many': 'Waiting is spread: half of it is behind {requests} of {all} requests.',
+  'waiting.long_run': 'Who waited behind whom is told for up to {most} requests at once; “Latency by cause” below has it for any run.',
   'waiting.show': 'Show request {first}',
   'waiting.prompts': 'Their median prompt has {tokens} tokens, that of all requests {all}.',
   'waiting.outputs': 'Their median output has {tokens} tokens, that of all requests {all}.',

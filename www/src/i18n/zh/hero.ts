@@ -32,6 +32,8 @@ export const hero: Translation<typeof english> = {
   'waiting.spread': '请求有 {share} 的时间在等待，其中不到一半是因为其他请求。',
   'waiting.one': '一半的等待是因为排在请求 {first} 之后。',
   'waiting.some': '一半的等待是因为排在请求 {first} 和另外 {others} 个请求之后（共 {all} 个）。',
+  'waiting.many': '等待分散：其中一半排在 {all} 个请求里的 {requests} 个之后。',
+  'waiting.long_run': '谁排在谁之后，这里最多对 {most} 个请求即时说明；下方的“按原因分解延迟”适用于任何运行。',
   'waiting.show': '查看请求 {first}',
   'waiting.prompts': '它们的提示词长度中位数为 {tokens} 个 token，全部请求为 {all}。',
   'waiting.outputs': '它们的输出长度中位数为 {tokens} 个 token，全部请求为 {all}。',
