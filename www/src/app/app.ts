@@ -33,7 +33,8 @@ const SHOW_AFTER_MS = 40;
 const COLUMNS = 600;
 const NONE: readonly Diagnostic[] = [];
 
-export interface Cursor { time: number; chart: string }
+/** A time that something points at; `plays`: it moves by itself. */
+export interface Cursor { time: number; chart: string; plays?: boolean }
 
 export class App {
   readonly schema = schema();

@@ -56,12 +56,15 @@ export class Overlay {
     const pixel = xToPixel(frame, chart.x, x);
     place(this.#line, { left: pixel, top: frame.top, height: frame.bottom - frame.top });
     const roleName = (role: string): string => this.view.source.role(chart.name, role);
-    const { app: { text }, source } = this.view;
+    const { app: { text, cursor }, source } = this.view;
+    const inHand = chart.x.kind !== 'time' || cursor.value?.chart === this.view.name;
+    // A box that moves with the picture would cover what it reads.
+    const isQuiet = !inHand && (source.readsOnHover === true || cursor.value?.plays === true);
+    hide(this.#box, isQuiet);
+    if (isQuiet) return;
     // Keys move along the axis only.
     const near = this.view.near ?? (source.point === undefined ? null : nearestPoint(chart, frame, pixel, null, Infinity));
     const readOut = near === null ? readOutAt(text, chart, x, roleName) : (source.point?.(this.view.name, near.id) ?? readOutOfPoint(text, chart, near, (role) => this.#userOf(near) ?? roleName(role)));
-    const inHand = chart.x.kind !== 'time' || this.view.app.cursor.value?.chart === this.view.name;
-    hide(this.#box, source.readsOnHover === true && !inHand);
     render(readOutBox(readOut, inHand), this.#box);
     const { offsetWidth: width } = this.#box;
     const fits = pixel + BESIDE + width <= frame.right;

@@ -202,9 +202,13 @@ export class RunHero extends LightElement implements Drawable {
 
   #play(play: boolean): void {
     this.playing = play;
-    if (!play) return;
     const { cursor } = this.app;
-    let time = cursor.value?.time ?? 0;
+    const { value } = cursor;
+    if (!play) {
+      if (value?.plays === true) cursor.set({ time: value.time, chart: OWN });
+      return;
+    }
+    let time = value?.time ?? 0;
     let last: number | null = null;
     const step = (now: number): void => {
       if (this.playing !== true || !this.isConnected) return;
@@ -226,7 +230,7 @@ export class RunHero extends LightElement implements Drawable {
         time += (last === null ? 0 : (now - last) / 1000) * this.#perSecond(end);
         last = now;
         if (time >= end) this.playing = false;
-        cursor.set(time >= end ? null : { time, chart: OWN });
+        cursor.set(time >= end ? null : { time, chart: OWN, plays: true });
       }
       requestAnimationFrame(step);
     };

@@ -52,7 +52,11 @@ test('the picture plays on request', async ({ page }) => {
   await expect(page.locator('run-hero .hero-time')).toHaveAttribute('data-why', 'cursor');
   const first = await time();
   await expect.poll(time).toBeGreaterThan(first + 5);
+  // The charts show the time with a line; what they are there is read where it stands.
+  await expect(page.locator('[data-chart=running_waiting] .cursor-line')).toBeVisible();
+  await expect(page.locator('[data-chart=running_waiting] .read-out')).toBeHidden();
   await play.click();
+  await expect(page.locator('[data-chart=running_waiting] .read-out')).toBeVisible();
   const paused = await time();
   // A picture that plays moves with every frame.
   await frames(page, 5);
