@@ -17,8 +17,9 @@ pub const VERSION_OF_OLD_FILES: u8 = 4;
 /// The key of a scenario file's version.
 pub const VERSION_KEY: &str = "version";
 
-/// Before version 5 the default was S-LoRA on the GPU of its authors, by their calibration, under steady traffic.
-const BEFORE_5: [(Id, &str); 21] = [
+/// Before version 5 the default was S-LoRA on the GPU of its authors, by their calibration, under steady traffic, with looser
+/// bounds on latency.
+const BEFORE_5: [(Id, &str); 23] = [
     (Id::SchedulerKind, "slora"),
     (Id::CostKind, "linear"),
     (Id::FleetGpu, "a100_80_sxm"),
@@ -40,10 +41,9 @@ const BEFORE_5: [(Id, &str); 21] = [
     (Id::CurveEnd, "200"),
     (Id::ExtraTime, "60"),
     (Id::Duration, "300"),
+    (Id::SloTtft, "6"),
+    (Id::SloTpot, "0.2"),
 ];
-
-/// How a run was judged before version 5, which every scenario has a use for.
-const SLO_BEFORE_5: [(Id, &str); 2] = [(Id::SloTtft, "6"), (Id::SloTpot, "0.2")];
 
 /// A default that was another one, beside the other settings.
 struct Former {
@@ -81,7 +81,7 @@ impl Scenario {
     pub fn of_version(version: u8) -> Self {
         let mut scenario = Self::default();
         if version < 5 {
-            for (id, was) in BEFORE_5.into_iter().chain(SLO_BEFORE_5) {
+            for (id, was) in BEFORE_5 {
                 scenario.set_former(id, was);
             }
         }
@@ -99,11 +99,8 @@ impl Scenario {
 
     /// Gives what was left out the default that it had in this version, should it act or come to act.
     pub(crate) fn keep_defaults_of(&mut self, version: u8) {
-        let left_out: Vec<(Id, &str)> = BEFORE_5
-            .into_iter()
-            .chain(SLO_BEFORE_5)
-            .filter(|&(id, _)| version < 5 && !self.is_set(id))
-            .collect();
+        let left_out: Vec<(Id, &str)> =
+            BEFORE_5.into_iter().filter(|&(id, _)| version < 5 && !self.is_set(id)).collect();
         left_out.iter().for_each(|&(id, was)| self.set_former(id, was));
         for &Former { id, was, .. } in BEFORE_4.iter().filter(|former| version < former.before) {
             // An empty text is as good as none.
@@ -135,7 +132,7 @@ mod tests {
     fn every_former_default_was_another_one() {
         let now = Scenario::default();
         let then = Scenario::of_version(4);
-        for (id, _) in BEFORE_5.into_iter().chain(SLO_BEFORE_5) {
+        for (id, _) in BEFORE_5 {
             assert_ne!(now.get(id), then.get(id), "{}", id.row().id);
         }
         for Former { before, id, was } in BEFORE_4 {

@@ -33,7 +33,7 @@ export const hero = area('hero', {
   'waiting.one': 'Half of all waiting is behind request {first}.',
   'waiting.some': 'Half of all waiting is behind request {first} and {others} others of {all}.',
   'waiting.many': 'Waiting is spread: half of it is behind {requests} of {all} requests.',
-  'waiting.long_run': 'Who waited behind whom is told for up to {most} requests at once; “Latency by cause” below has it for any run.',
+  'waiting.long_run': 'Runs of up to {most} requests have a sentence here that names whom requests wait behind; “Latency by cause” below names them in any run.',
   'waiting.show': 'Show request {first}',
   'waiting.prompts': 'Their median prompt has {tokens} tokens, that of all requests {all}.',
   'waiting.outputs': 'Their median output has {tokens} tokens, that of all requests {all}.',

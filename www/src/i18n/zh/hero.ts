@@ -33,7 +33,7 @@ export const hero: Translation<typeof english> = {
   'waiting.one': '一半的等待是因为排在请求 {first} 之后。',
   'waiting.some': '一半的等待是因为排在请求 {first} 和另外 {others} 个请求之后（共 {all} 个）。',
   'waiting.many': '等待分散：其中一半排在 {all} 个请求里的 {requests} 个之后。',
-  'waiting.long_run': '谁排在谁之后，这里最多对 {most} 个请求即时说明；下方的“按原因分解延迟”适用于任何运行。',
+  'waiting.long_run': '不超过 {most} 个请求的运行，这里有一句话说明请求排在谁之后；任何运行都可查看下方的“按原因分解延迟”。',
   'waiting.show': '查看请求 {first}',
   'waiting.prompts': '它们的提示词长度中位数为 {tokens} 个 token，全部请求为 {all}。',
   'waiting.outputs': '它们的输出长度中位数为 {tokens} 个 token，全部请求为 {all}。',

@@ -310,7 +310,7 @@ export const page: Translation<typeof english> = {
   'chart.running_waiting': '运行与排队的请求',
   'chart.running_waiting.about': '批次中运行的请求，以及等待队列中的请求。',
   'chart.seats': '批次随时间的变化',
-  'chart.seats.about': '第一个副本批次中的每个位置一行，最多 40 行：先计算请求的提示（预填充），再解码；结束后，下一个请求占用最低的空位。空白处位置空着。点击色条可查看其请求。',
+  'chart.seats.about': '第一个副本批次中的每个位置一行，最多 40 行：先计算请求的提示词（预填充），再解码；结束后，下一个请求占用最低的空位。空白处位置空着。点击色条可查看其请求。',
   'chart.memory': '显存占用',
   'chart.memory.about': '运行中请求的 KV 缓存与已加载适配器所占的 token 数，对照KV 池的大小。',
   'chart.tokens': '每秒计算的 token',
