@@ -18,12 +18,13 @@ const POINTS = 'workload.curve.points';
 const FACTOR = 100;
 
 interface Point { time: number; factor: number }
+interface Place { place: number; factor: number }
 
 export class CurveDrawing extends LightElement {
   static override properties = { ...LightElement.properties, at: { state: true } };
   /** Place of the keyboard's cursor. */
   declare at: number;
-  #last: { place: number; factor: number } | null = null;
+  #last: Place | null = null;
 
   constructor() {
     super();
@@ -97,8 +98,8 @@ export class CurveDrawing extends LightElement {
     app.store.edit({ [KIND]: 'points', [POINTS]: points }, POINTS);
   }
 
-  #where(event: PointerEvent): { place: number; factor: number } {
-    const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
+  /** The box is of the element that listens: events that the browser has put together have no such element. */
+  #where(event: PointerEvent, box: DOMRect): Place {
     const part = (value: number): number => Math.min(1, Math.max(0, value));
     return {
       place: Math.round(part((event.clientX - box.left) / box.width) * PLACES),
@@ -108,28 +109,34 @@ export class CurveDrawing extends LightElement {
 
   readonly #press = (event: PointerEvent): void => {
     if (event.button !== 0) return;
-    (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
-    this.#last = this.#where(event);
-    this.#paint(this.#last);
+    const area = event.currentTarget as HTMLElement;
+    area.setPointerCapture(event.pointerId);
+    this.#paint([this.#where(event, area.getBoundingClientRect())]);
   };
 
+  /** The browser reports one move a frame: where the pointer was in between is part of what was drawn. */
   readonly #move = (event: PointerEvent): void => {
-    if (this.#last !== null) this.#paint(this.#where(event));
+    if (this.#last === null) return;
+    const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
+    const moves = event.getCoalescedEvents();
+    this.#paint((moves.length > 0 ? moves : [event]).map((move) => this.#where(move, box)));
   };
 
   readonly #release = (): void => { this.#last = null; };
 
   /** A quick hand skips places: those between two reports lie on a straight line. */
-  #paint(to: { place: number; factor: number }): void {
-    const from = this.#last ?? to;
+  #paint(way: readonly Place[]): void {
     const grid = this.#grid();
-    const steps = Math.abs(to.place - from.place);
-    for (let step = 0; step <= steps; step += 1) {
-      const part = steps === 0 ? 1 : step / steps;
-      grid[Math.round(from.place + (to.place - from.place) * part)] = from.factor + (to.factor - from.factor) * part;
+    for (const to of way) {
+      const from = this.#last ?? to;
+      const steps = Math.abs(to.place - from.place);
+      for (let step = 0; step <= steps; step += 1) {
+        const part = steps === 0 ? 1 : step / steps;
+        grid[Math.round(from.place + (to.place - from.place) * part)] = from.factor + (to.factor - from.factor) * part;
+      }
+      this.#last = to;
+      this.at = to.place;
     }
-    this.#last = to;
-    this.at = to.place;
     this.#set(grid);
   }
 
