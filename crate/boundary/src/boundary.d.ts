@@ -1243,6 +1243,8 @@ export type ModelErrors = {
 export type Moment = {
   /** When, seconds. */
   time_s: number,
+  /** Tokens of prompt and output that most requests of the run have at most, by which long and short ones are drawn. */
+  long_tokens: number,
   /** When the last request arrived, seconds. */
   last_arrival_s: number,
   /** End of the run, seconds. */
@@ -1545,10 +1547,20 @@ export type Place = {
   ids: Array<number>,
   /** Their users, as in the trace. */
   users: Array<number>,
+  /** Their adapters; none of a request to the base model. */
+  adapters: Array<number | null>,
+  /** Their prompts, tokens. */
+  prompt_tokens: Array<number>,
+  /** Tokens of output that they have; between the first and the last, which are known, as if they had come evenly. */
+  output_tokens: Array<number>,
   /** How long it is until they arrive, seconds, the first first; of those on their way. */
   coming_s: Array<number>,
   /** What they do: 0 prefill, 1 decode, 2 stalled; of those in a batch. */
   phases: Array<number>,
+  /** Which of the pool's replicas that are there has them, from 0 on; of those in a batch. */
+  replicas: Array<number>,
+  /** Their seats in its batch, from 0 on; of those in a batch. */
+  seats: Array<number>,
   /** The pool that computes them. */
   pool: PoolMoment | null,
 };
@@ -1594,6 +1606,12 @@ export type PoolMoment = {
   starting: number,
   /** Of `replicas` those that get no new request. */
   draining: number,
+  /** Seats that any of its replicas needs in the whole run. */
+  seats: number,
+  /** Most requests that the batch of a replica may have. */
+  most_seats: number,
+  /** LoRA slots of all replicas; none where adapters are not kept in slots. */
+  lora_slots: number | null,
   /** Prompt tokens of the iterations under way. */
   prompt_tokens: number,
   /** Requests that decode a token in them. */

@@ -273,6 +273,11 @@ impl PoolConfig {
         self.kv_groups.tokens(blocks, self.block_size)
     }
 
+    /// LoRA slots of a replica; none where adapters are not kept in slots, or no request has one.
+    pub(crate) fn lora_slots(&self) -> Option<u32> {
+        (self.lora_compute && self.adapters.memory == AdapterMemory::Slots).then_some(self.adapters.max_loras)
+    }
+
     /// Blocks of one group that `tokens` take.
     #[inline]
     pub fn blocks_for(&self, tokens: u32) -> u32 {

@@ -59,6 +59,10 @@ pub struct PoolReport {
     pub kv_blocks: u32,
     /// KV memory of each replica, tokens.
     pub kv_tokens: u32,
+    /// Most requests in the batch of each replica.
+    pub max_requests: u32,
+    /// LoRA slots of each replica; none where adapters are not kept in slots.
+    pub lora_slots: Option<u32>,
     /// What a waiting request waits for where nothing is in its way, while an iteration lasts and afterwards.
     pub(crate) awaits: [Awaited; 2],
     /// How long iterations took: what they were made of is asked of it after the run.

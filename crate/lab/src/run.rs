@@ -16,6 +16,7 @@ use memory::RunMemory;
 use serde::Serialize;
 use servescope_engine::metrics::Summary;
 use servescope_engine::metrics::monitor::Monitor;
+use servescope_engine::metrics::seats::Seats;
 use servescope_engine::metrics::summary::{IterationTotals, SummaryContext, summarise_spans};
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::usage::{
@@ -126,6 +127,7 @@ impl SimulationHandle {
             extra_request: self.extra_request,
             unneeded: Vec::new(),
             gaps: OnceCell::new(),
+            seats: OnceCell::new(),
             monitors: Default::default(),
             usage: OnceCell::new(),
             spans: OnceCell::new(),
@@ -153,6 +155,8 @@ pub struct Run {
     unneeded: Vec<Note>,
     /// Every gap between tokens: summary and charts both ask for it.
     gaps: OnceCell<InterTokenLatencies>,
+    /// The seats of requests in their batches, once a picture asks for them.
+    seats: OnceCell<Seats>,
     /// What users and adapters used, once it is asked for.
     monitors: [OnceCell<Monitor>; 2],
     /// Sums over a fleet's iterations: likewise.
@@ -220,6 +224,7 @@ impl Run {
             extra_request: None,
             unneeded: Vec::new(),
             gaps: OnceCell::new(),
+            seats: OnceCell::new(),
             monitors: Default::default(),
             usage: OnceCell::new(),
             spans: OnceCell::new(),
@@ -453,6 +458,11 @@ impl Run {
     pub fn token_gaps(&self) -> &InterTokenLatencies {
         self.spans();
         self.gaps.get().expect("the pass over the iterations counts them")
+    }
+
+    /// Which seat of its batch each request had, and when.
+    pub fn seats(&self) -> &Seats {
+        self.seats.get_or_init(|| Seats::of(&self.report))
     }
 
     /// Sums over the iterations.

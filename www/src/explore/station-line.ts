@@ -20,10 +20,12 @@ interface Reading { value: string; unit: string; more?: string }
 
 export class StationLine extends LightElement {
   #hero: RunHero | null = null;
+  /** The request that was clicked in the picture. */
+  #picked: number | null = null;
   #forget: () => void = () => undefined;
 
   protected override watched(): Watchable[] {
-    return [loadOf(this.app).answer, partsOf(this.app.session, ({ answer }) => answer), this.app.belonging.stale, this.app.cursor, partsOf(this.app.view, ({ station }) => station)];
+    return [loadOf(this.app).answer, partsOf(this.app.session, ({ answer }) => answer), this.app.belonging.stale, this.app.cursor, partsOf(this.app.view, ({ station }) => station, ({ selected }) => selected)];
   }
 
   override connectedCallback(): void {
@@ -47,8 +49,10 @@ export class StationLine extends LightElement {
       // A frame later, so that the page is ready without it.
       await new Promise((next) => { requestAnimationFrame(next); });
       const [{ runHero }] = await Promise.all([part(() => import('../hero/run-hero.js')), part(() => import('./waiting-line.js'))]);
-      this.#hero = runHero(this.app);
+      const { app } = this;
+      this.#hero = runHero(app);
       this.#hero.plays = true;
+      this.#hero.picked = (id) => { void app.select(id).then(() => { this.#picked = id; this.requestUpdate(); }); };
       this.#forget = this.#hero.data.view.subscribe(() => { this.requestUpdate(); });
       this.requestUpdate();
     } catch (thrown) {
@@ -69,7 +73,8 @@ export class StationLine extends LightElement {
             <small>${name}</small> <b>${value}</b> <small>${unit}</small>${more === undefined ? nothing : html` <small class="station-more">${more}</small>`}</button></li>`;
         })}</ol>
       </nav>
-      ${this.#hero}${this.#hero === null ? nothing : html`<waiting-line .app=${app}></waiting-line>`}`;
+      ${this.#hero}${this.#hero === null ? nothing : html`<waiting-line .app=${app}></waiting-line>`}
+      ${this.#picked !== null && app.view.value.selected?.id === this.#picked ? html`<request-card class="of-picture" .app=${app}></request-card>` : nothing}`;
   }
 
   #reading(station: Station): Reading {

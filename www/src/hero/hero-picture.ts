@@ -2,21 +2,31 @@
 // the run.
 import { clientRole } from '../ui/client-role.js';
 import type { Moment, Place, PoolMoment } from '../simulation/types.js';
+import { LABEL, PAD, layoutOf, type Box, type Mark } from './layout.js';
 import { cut } from './signs.js';
 
-const PHASES = ['prefill', 'decode', 'stalled'] as const;
-const GAP = 2;
-const LARGEST_CELL = 11;
-const SMALLEST_CELL = 3;
-/** Smaller cells have no room for a second sign. */
+/** Smaller bars have no room for a second sign. */
 const LEAST_SIGNED = 6;
-const PAD = 10;
-const LABEL = 14;
-/** Between what is written below a memory and below an iteration. */
+/** Between what is written below a memory and below the adapter slots. */
 const LABEL_GAP = 4;
+/** Least width of the memory's column that has room for the slots beside it. */
+const WIDE_GPU = 125;
+const MOST_SLOTS = 64;
+const SLOT_GAP = 3;
+const LARGEST_SLOT = 26;
+/** Slots of this size have room for the number of their adapter. */
+const NUMBERED_SLOT = 14;
+const STRIP = 5;
+const PALE = 0.35;
+const FAINT = 0.55;
 
-/** What is written below the memory of a pool, the longest first, and below its iteration; how many requests there is no room for. */
-export interface Words { kv: (pool: PoolMoment, place: number) => readonly string[]; iteration: (pool: PoolMoment) => string; more: (count: number) => string }
+/** What is written below the memory of a pool, the longest first, below its batch and its adapter slots; how many requests there is no room for. */
+export interface Words {
+  kv: (pool: PoolMoment, place: number) => readonly string[];
+  batch: (pool: PoolMoment, requests: number) => readonly string[];
+  slots: (used: number, all: number) => readonly string[];
+  more: (count: number) => string;
+}
 
 export interface Picture {
   moment: Moment;
@@ -33,164 +43,128 @@ export interface Picture {
   marked: number | null;
 }
 
-export interface Box { left: number; top: number; width: number; height: number }
-
 /** The role of a user's colour; all beyond the first seven have one. */
 export function roleOf(user: number): string {
   return clientRole(user) ?? 'slo';
 }
 
-/** Side of square cells, gaps left out, with which `count` of them fill at most a box; 0 where they do not fit. */
-export function cellOf(count: number, { width, height }: Pick<Box, 'width' | 'height'>): number {
-  for (let cell = LARGEST_CELL; cell >= SMALLEST_CELL; cell -= 1) {
-    const columns = Math.floor((width + GAP) / (cell + GAP));
-    const rows = Math.floor((height + GAP) / (cell + GAP));
-    if (columns * rows >= count) return cell;
-  }
-  return 0;
-}
-
-/** The boxes of the columns, with room around each. */
-export function columnsOf({ width, height }: { width: number; height: number }, shares: readonly number[]): Box[] {
-  const sum = shares.reduce((one, other) => one + other, 0);
-  let left = 0;
-  return shares.map((share): Box => {
-    const column = (share / sum) * width;
-    const box = { left: left + PAD, top: PAD, width: column - 2 * PAD, height: height - 2 * PAD };
-    left += column;
-    return box;
-  });
-}
-
-/** One of this many rows of a box. */
-function rowOf({ left, top, width, height }: Box, place: number, rows: number): Box {
-  const each = (height + 2 * PAD) / rows;
-  return { left, top: top + place * each, width, height: each - 2 * PAD };
-}
-
-export function drawPicture(to: CanvasRenderingContext2D, size: { width: number; height: number }, picture: Picture): void {
+/** `marks`: where they are while they move; as they stand by themselves. */
+export function drawPicture(to: CanvasRenderingContext2D, size: { width: number; height: number }, picture: Picture, layout = layoutOf(size, picture.moment, picture), marks: readonly (Mark & { alpha?: number })[] = layout.marks): void {
+  const { colours, moment, words } = picture;
   to.clearRect(0, 0, size.width, size.height);
-  const [traffic, gateway, queue, batch, gpu] = columnsOf(size, picture.shares) as [Box, Box, Box, Box, Box];
   to.font = '11px system-ui, sans-serif';
   to.textBaseline = 'bottom';
-  const { places } = picture.moment;
-  const rows = places.filter(({ kind }) => kind === 'pool').length;
-  let row = 0;
-  for (const place of places) {
-    switch (place.kind) {
-      case 'coming': drawTraffic(to, traffic, place, picture); break;
-      case 'gateway': drawGateway(to, gateway, place, picture); break;
-      case 'queue': cells(to, queue, place, 'waiting', picture); break;
-      case 'pool':
-        drawBatch(to, rowOf(batch, row, rows), place, picture);
-        if (place.pool !== null) drawGpu(to, rowOf(gpu, row, rows), place.pool, row, picture);
-        row += 1;
+  const { traffic, gateway, queue, batches, gpus } = layout.columns;
+  drawGate(to, gateway, moment, colours);
+  to.globalAlpha = FAINT;
+  for (const seat of layout.seats) fill(to, seat, colours['grid']);
+  to.globalAlpha = 1;
+  moment.places.filter(({ kind }) => kind === 'pool').forEach((place, row) => {
+    const [batch, gpu] = [batches[row], gpus[row]];
+    if (place.pool === null || batch === undefined || gpu === undefined) return;
+    drawBatch(to, batch, place, place.pool, picture, layout.more.some(({ left, top }) => left === batch.left && top === batch.top + batch.height));
+    drawGpu(to, gpu, place, place.pool, row, picture);
+  });
+  for (const mark of marks) drawRequest(to, mark, picture);
+  to.globalAlpha = 1;
+  for (const { left, top, count } of layout.more) label(to, words.more(count), left, top, colours);
+  for (const box of [traffic, gateway]) arrow(to, box, picture);
+  for (const batch of batches) {
+    arrow(to, { ...queue, top: batch.top, height: batch.height }, picture);
+    arrow(to, batch, picture);
+  }
+}
+
+/** A bar: its prompt pale once it is processed, then its output; at its beginning its user and what it does. */
+function drawRequest(to: CanvasRenderingContext2D, mark: Mark & { alpha?: number }, { colours, byUser, marked }: Picture): void {
+  const { left, top, height, prompt, output, role, alpha = 1 } = mark;
+  const user = roleOf(mark.user);
+  const isProcessed = role === 'decode' || role === 'stalled';
+  const colour = role === 'arrivals' && byUser ? user : role;
+  to.globalAlpha = alpha * (isProcessed ? PALE : 1);
+  fill(to, { left, top, width: prompt, height }, colours[colour]);
+  to.globalAlpha = alpha;
+  if (isProcessed) fill(to, { left: left + prompt, top, width: Math.max(1, output), height }, colours[role]);
+  if (height >= LEAST_SIGNED) {
+    const signed = byUser && role !== 'arrivals' ? left + height : left;
+    if (prompt + output >= 2 * height && colour === role) cut(to, role, signed, top, height, colours['paper'] ?? '');
+    if (byUser) {
+      fill(to, { left, top, width: height, height }, colours[user]);
+      cut(to, user, left, top, height, colours['paper'] ?? '');
     }
   }
-  for (const box of [traffic, gateway]) arrow(to, box, picture);
-  for (let place = 0; place < rows; place += 1) {
-    arrow(to, rowOf(queue, place, rows), picture);
-    arrow(to, rowOf(batch, place, rows), picture);
-  }
+  if (marked === mark.id) ring(to, { left, top, width: Math.max(height, prompt + output), height }, colours);
 }
 
-/** Requests on their way, as far from the gateway as they are from their arrival. */
-function drawTraffic(to: CanvasRenderingContext2D, box: Box, { coming_s, users, ids }: Place, { span, colours, byUser, marked }: Picture): void {
-  const middle = box.top + box.height / 2;
-  const end = box.left + box.width;
-  stroke(to, colours['grid'] ?? '', [[box.left, middle], [end, middle]]);
-  const radius = 3.5;
-  let [before, level] = [Infinity, 0];
-  coming_s.forEach((seconds, index) => {
-    const x = end - (seconds / span) * box.width;
-    // Those of a burst stand above each other.
-    level = before - x < 2 * radius ? level + 1 : 0;
-    before = level === 0 ? x : before;
-    const up = Math.ceil(level / 2) * (level % 2 === 1 ? -1 : 1);
-    const role = byUser ? roleOf(users[index] ?? 0) : 'arrivals';
-    to.fillStyle = colours[role] ?? '';
-    to.beginPath();
-    to.arc(x, middle + up * 2 * radius, radius, 0, 2 * Math.PI);
-    to.fill();
-    cut(to, role, x - radius, middle + up * 2 * radius - radius, 2 * radius, colours['paper'] ?? '');
-    if (marked !== null && ids[index] === marked) ring(to, { left: x - radius, top: middle + up * 2 * radius - radius, width: 2 * radius, height: 2 * radius }, colours);
-  });
-}
-
-/** A gate, before it the requests that it holds. */
-function drawGateway(to: CanvasRenderingContext2D, box: Box, place: Place, picture: Picture): void {
-  const { colours } = picture;
+/** A gate, open where it holds none. */
+function drawGate(to: CanvasRenderingContext2D, box: Box, { places }: Moment, colours: Picture['colours']): void {
+  const held = places.reduce((sum, { kind, requests }) => sum + (kind === 'gateway' ? requests : 0), 0);
   const gate = box.left + box.width;
   const middle = box.top + box.height / 2;
-  const open = place.requests > 0 ? 0 : 9;
+  const open = held > 0 ? 0 : box.height / 5;
   to.lineWidth = 2;
   stroke(to, colours['muted'] ?? '', [[gate, box.top], [gate, middle - open]]);
   stroke(to, colours['muted'] ?? '', [[gate, middle + open], [gate, box.top + box.height]]);
   to.lineWidth = 1;
-  cells(to, { ...box, width: Math.max(0, box.width - 6) }, place, 'waiting', picture);
 }
 
-function drawBatch(to: CanvasRenderingContext2D, box: Box, place: Place, picture: Picture): void {
-  frame(to, { left: box.left - 5, top: box.top - 5, width: box.width + 10, height: box.height + 10 }, picture.colours['muted'] ?? '');
-  cells(to, box, place, 'decode', picture);
-}
-
-/** Cells from the right, where the head of a queue stands, each of its phase's colour, or of `role` where it has none, with its user's in
- * a corner. Below them stands how many more there are. */
-function cells(to: CanvasRenderingContext2D, box: Box, { requests: all, ids, users, phases }: Place, role: string, { colours, words, marked, byUser }: Picture): void {
-  const roles = ids.map((_, index) => PHASES[phases[index] ?? -1] ?? role);
-  const hasMore = all > roles.length || cellOf(roles.length, box) === 0;
-  const height = box.height - (hasMore ? LABEL : 0);
-  const size = cellOf(roles.length, { width: box.width, height }) || SMALLEST_CELL;
-  const rows = Math.max(1, Math.floor((height + GAP) / (size + GAP)));
-  const columns = Math.max(1, Math.floor((box.width + GAP) / (size + GAP)));
-  const shown = Math.min(roles.length, rows * columns);
-  for (let index = 0; index < shown; index += 1) {
-    const x = box.left + box.width - size - Math.floor(index / rows) * (size + GAP);
-    const y = box.top + (index % rows) * (size + GAP);
-    to.fillStyle = colours[roles[index] ?? ''] ?? '';
-    to.fillRect(x, y, size, size);
-    if (size >= LEAST_SIGNED) cut(to, roles[index] ?? '', x, y, size, colours['paper'] ?? '');
-    if (marked !== null && ids[index] === marked) ring(to, { left: x, top: y, width: size, height: size }, colours);
-    if (!byUser || size < LEAST_SIGNED) continue;
-    to.fillStyle = colours['paper'] ?? '';
-    to.fillRect(x + size / 2 - 1, y + size / 2 - 1, size / 2 + 1, size / 2 + 1);
-    const user = roleOf(users[index] ?? 0);
-    to.fillStyle = colours[user] ?? '';
-    to.fillRect(x + size / 2, y + size / 2, size / 2, size / 2);
-    cut(to, user, x + size / 2, y + size / 2, size / 2, colours['paper'] ?? '');
+/** Around the seats of a pool; below them what the iteration under way is made of, and how long it takes. */
+function drawBatch(to: CanvasRenderingContext2D, box: Box, { requests }: Place, pool: PoolMoment, { colours, words }: Picture, isCut: boolean): void {
+  frame(to, { left: box.left - 5, top: box.top - 5, width: box.width + 10, height: box.height - LABEL + 10 }, colours['muted'] ?? '');
+  const tokens = pool.prompt_tokens + pool.decodes;
+  if (tokens > 0) {
+    const strip = { left: box.left - 5, top: box.top + box.height - LABEL + 5 - STRIP, width: box.width + 10, height: STRIP };
+    const prompt = (pool.prompt_tokens / tokens) * strip.width;
+    fill(to, { ...strip, width: prompt }, colours['prefill']);
+    fill(to, { ...strip, left: strip.left + prompt, width: strip.width - prompt }, colours['decode']);
   }
-  if (all > shown) label(to, words.more(all - shown), box.left, box.top + box.height, colours);
+  if (!isCut) label(to, fitting(to, words.batch(pool, requests), box.width), box.left, box.top + box.height + 6, colours);
 }
 
-/** Memory as a tank of KV cache below and adapters above; beside it what the iteration under way computes. */
-function drawGpu(to: CanvasRenderingContext2D, box: Box, pool: PoolMoment, place: number, { colours, words }: Picture): void {
-  const wide = box.width > 125;
-  const tall = box.height - LABEL;
-  const width = wide ? box.width * 0.45 : box.width;
-  const tank = { left: box.left, top: box.top - 4, width, height: tall };
+/** Memory as a tank of KV cache below and adapters above; beside it the slots of adapters. */
+function drawGpu(to: CanvasRenderingContext2D, box: Box, place: Place, pool: PoolMoment, row: number, { colours, words }: Picture): void {
+  const hasSlots = pool.lora_slots !== null && pool.lora_slots > 0 && box.width > WIDE_GPU;
+  const width = box.width > WIDE_GPU ? box.width * 0.45 : box.width;
+  const tank = { left: box.left, top: box.top - 5, width, height: box.height - LABEL + 10 };
   const part = (tokens: number): number => (pool.memory_tokens > 0 ? Math.min(1, tokens / pool.memory_tokens) * tank.height : 0);
   const [kv, adapters] = [part(pool.kv_tokens), part(pool.adapter_tokens)];
   const base = tank.top + tank.height;
   fill(to, { ...tank, top: base - kv, height: kv }, colours['kv']);
   fill(to, { ...tank, top: Math.max(tank.top, base - kv - adapters), height: Math.min(adapters, tank.height - kv) }, colours['adapters']);
   frame(to, tank, colours['muted'] ?? '');
-  const all = words.kv(pool, place);
-  const room = wide ? box.width - width - LABEL_GAP : box.width;
-  const memory = all.find((text) => to.measureText(text).width <= room) ?? all.at(-1) ?? '';
+  const memory = fitting(to, words.kv(pool, row), hasSlots ? box.width - width - LABEL_GAP : box.width);
   // On a narrow phone the words are wider than the tank, at the edge of the picture.
-  const over = wide ? 0 : Math.max(0, to.measureText(memory).width - box.width);
-  label(to, memory, tank.left - over, box.top + box.height + 4, colours);
-  if (!wide) return;
-  const work = { ...tank, left: box.left + box.width - width };
-  const tokens = pool.prompt_tokens + pool.decodes;
-  if (tokens > 0) {
-    const decode = (pool.decodes / tokens) * work.height;
-    fill(to, { ...work, top: base - decode, height: decode }, colours['decode']);
-    fill(to, { ...work, height: work.height - decode }, colours['prefill']);
+  const over = Math.max(0, to.measureText(memory).width - (hasSlots ? width + PAD : box.width));
+  label(to, memory, tank.left - over, box.top + box.height + 6, colours);
+  if (hasSlots) drawSlots(to, { ...tank, left: tank.left + width + PAD, width: box.width - width - PAD }, place, pool, { colours, words, bottom: box.top + box.height + 6 });
+}
+
+/** A slot for each adapter that can be in a batch at once: those that requests use, by their numbers, and the free ones. */
+function drawSlots(to: CanvasRenderingContext2D, box: Box, { adapters, replicas }: Place, pool: PoolMoment, { colours, words, bottom }: Pick<Picture, 'colours' | 'words'> & { bottom: number }): void {
+  const used = [...new Set(adapters.flatMap((adapter, index) => (adapter === null ? [] : `${String(replicas[index] ?? 0).padStart(5, '0')}:${String(adapter).padStart(9, '0')}`)))].sort();
+  const all = Math.max(pool.lora_slots ?? 0, used.length);
+  label(to, fitting(to, words.slots(used.length, all), box.width), box.left, bottom, colours);
+  const shown = Math.min(MOST_SLOTS, all);
+  let size = LARGEST_SLOT;
+  const room = (side: number): number => Math.floor((box.width + SLOT_GAP) / (side + SLOT_GAP)) * Math.floor((box.height + SLOT_GAP) / (side + SLOT_GAP));
+  while (size > 3 && room(size) < shown) size -= 1;
+  const columns = Math.max(1, Math.floor((box.width + SLOT_GAP) / (size + SLOT_GAP)));
+  for (let slot = 0; slot < Math.min(shown, room(size)); slot += 1) {
+    const at = { left: box.left + (slot % columns) * (size + SLOT_GAP), top: box.top + Math.floor(slot / columns) * (size + SLOT_GAP), width: size, height: size };
+    const adapter = used[slot];
+    if (adapter !== undefined) fill(to, at, colours['adapters']);
+    frame(to, { ...at, width: size - 1, height: size - 1 }, colours['muted'] ?? '');
+    if (adapter === undefined || size < NUMBERED_SLOT) continue;
+    const name = String(Number(adapter.slice(6)));
+    to.fillStyle = colours['paper'] ?? '';
+    const wide = to.measureText(name).width;
+    if (wide <= size) to.fillText(name, at.left + (size - wide) / 2, at.top + size / 2 + 6);
   }
-  frame(to, work, colours['muted'] ?? '');
-  label(to, words.iteration(pool), work.left, box.top + box.height + 4, colours);
+}
+
+/** The first of these that is not too wide, or the last. */
+function fitting(to: CanvasRenderingContext2D, all: readonly string[], room: number): string {
+  return all.find((text) => to.measureText(text).width <= room) ?? all.at(-1) ?? '';
 }
 
 /** Around the request that is marked. */
@@ -233,3 +207,4 @@ function label(to: CanvasRenderingContext2D, words: string, x: number, y: number
   to.fillStyle = colours['muted'] ?? '';
   to.fillText(words, x, y);
 }
+

@@ -9,24 +9,28 @@ import type { Moment, PoolMoment } from '../simulation/types.js';
 import { STATIONS } from '../state/stations.js';
 import { partsOf, type Watchable } from '../lib/topic.js';
 import { HeroData } from './hero-data.js';
-import { drawPicture, roleOf } from './hero-picture.js';
+import { drawPicture, roleOf, type Picture } from './hero-picture.js';
+import { layoutOf, markAt, type Layout, type Mark } from './layout.js';
+import { Motion } from './motion.js';
 import { countAt, iterationSeconds, poolsOf, usedShare } from './places.js';
 import { signOf } from './signs.js';
 import { vars } from '../ui/style-vars.js';
 import './run-hero.css';
 
 /** How fast a run is played: all of it in half a minute, seconds of the run a second, or an iteration a second. */
-const SPEEDS = ['run', 'true', 'tenth', 'iteration'] as const;
+const SPEEDS = ['run', 'true', 'third', 'tenth', 'iteration'] as const;
 type Speed = (typeof SPEEDS)[number];
 const PLAYED_IN_S = 30;
-/** Before the time at which the queue is longest, seconds of the run from which the page plays by itself. */
-const RISE_S = 8;
+/** Before the time at which the queue is longest, seconds of the run from which the page plays by itself: ten seconds of a reader's time. */
+const RISE_S = 3;
 /** Before a request that is followed, seconds of its picture. */
 const LEAD_S = 2;
 /** Cursors that this element sets. */
 const OWN = 'hero';
 const LEGEND = ['queue', 'prefill', 'decode', 'stalled'] as const;
 const NAMED_USERS = 4;
+/** A batch that may have so many requests has no bound that matters. */
+const UNBOUNDED = 100_000;
 
 export class RunHero extends LightElement implements Drawable {
   static override properties = { ...LightElement.properties, playing: { state: true }, speed: { state: true }, starts: { attribute: false } };
@@ -37,7 +41,11 @@ export class RunHero extends LightElement implements Drawable {
   /** Whether it plays once by itself when it is first in sight, towards the longest queue, and goes on until someone points at another time. */
   plays = false;
   declare data: HeroData;
+  /** A request of the picture was clicked. */
+  picked: (id: number) => void = (id) => { void this.app.select(id); };
   readonly asks = true;
+  readonly #motion = new Motion();
+  #layout: Layout | null = null;
   #columns: { width: number; shares: readonly number[] } | null = null;
   readonly #still = matchMedia('(prefers-reduced-motion: reduce)');
 
@@ -73,7 +81,7 @@ export class RunHero extends LightElement implements Drawable {
     const end = moment?.end_s ?? 0;
     const playing = this.playing === true;
     return html`
-      <div class="hero-canvas" role="img" aria-label=${t('label')} ${vars({ '--pools': String(moment === null ? 1 : poolsOf(moment).length) })}><canvas aria-hidden="true"></canvas></div>
+      <div class="hero-canvas" role="img" aria-label=${t('label')} @pointermove=${(event: PointerEvent) => { this.#point(event); }} @click=${(event: MouseEvent) => { this.#pick(event); }} ${vars({ '--pools': String(moment === null ? 1 : poolsOf(moment).length) })}><canvas aria-hidden="true"></canvas></div>
       ${this.starts === undefined ? nothing : html`<ol class="hero-stations" aria-hidden="true">${STATIONS.map((station) => html`<li>${this.app.text.t(`station.${station}`)}</li>`)}</ol>`}
       <div class="hero-foot">
         ${this.#still.matches ? nothing : html`<button type="button" class="icon" data-action="play" aria-label=${t(playing ? 'pause' : 'play')} title=${t(playing ? 'pause' : 'play')}
@@ -119,7 +127,7 @@ export class RunHero extends LightElement implements Drawable {
     if (this.plays && this.data.view.value !== null && this.place.getClientRects().length > 0) {
       this.plays = false;
       if (this.#still.matches || this.app.cursor.value !== null) return;
-      this.speed = 'true';
+      this.speed = 'third';
       this.app.cursor.set({ time: Math.max(0, this.data.at.time - RISE_S), chart: OWN });
       this.#play(true);
     }
@@ -139,11 +147,46 @@ export class RunHero extends LightElement implements Drawable {
     const t = this.app.text.say(hero);
     const { format } = this.app.text;
     const used = ({ kv_tokens: kv, adapter_tokens: adapters, memory_tokens: memory }: PoolMoment): string => format.share(memory > 0 ? (kv + adapters) / memory : 0);
-    const iteration = ({ loading, computing, iteration_s }: PoolMoment): string => (computing > 0 ? t('iteration', { time: format.seconds(iteration_s) }) : t(loading > 0 ? 'loading' : 'idle'));
-    drawPicture(to, { width, height }, {
+    const size = { width, height };
+    const picture: Picture = {
       moment, shares: this.#shares(width), span: this.data.span, colours: this.app.paper(), byUser: this.#byUser, marked: this.app.view.value.selected?.id ?? null,
-      words: { kv: (pool, place) => namesOf(moment, pool, place).map((name) => t('kv.pool', { pool: name, share: used(pool) })).concat(t('kv', { share: used(pool) })), iteration, more: (count) => `+${format.whole(count)}` },
+      words: {
+        kv: (pool, place) => namesOf(moment, pool, place).map((name) => t('kv.pool', { pool: name, share: used(pool) })).concat(t('kv', { share: used(pool) })),
+        batch: (pool, requests) => this.#batchWords(pool, requests),
+        slots: (used_slots, all) => [t('slots.long', { used: format.whole(used_slots), all: format.whole(all) }), t('slots', { used: format.whole(used_slots), all: format.whole(all) })],
+        more: (count) => `+${format.whole(count)}`,
+      },
+    };
+    this.#layout = layoutOf(size, moment, picture);
+    drawPicture(to, size, picture, this.#layout, this.#motion.at(this.#layout.marks, performance.now(), this.playing === true));
+  }
+
+  /** Of the seats those in use, and the iteration under way, the longest first. */
+  #batchWords({ most_seats: most, replicas, computing, loading, iteration_s }: PoolMoment, requests: number): string[] {
+    const t = this.app.text.say(hero);
+    const { format } = this.app.text;
+    const iteration = computing > 0 ? t('iteration', { time: format.seconds(iteration_s) }) : t(loading > 0 ? 'loading' : 'idle');
+    const seats = most * replicas < UNBOUNDED ? [t('seats', { used: format.whole(requests), all: format.whole(most * replicas) })] : [];
+    return [...seats.map((words) => t('two', { first: words, second: iteration })), computing > 0 ? format.seconds(iteration_s) : iteration];
+  }
+
+  #markUnder(event: MouseEvent): Mark | null {
+    const box = this.place.getBoundingClientRect();
+    return this.#layout === null ? null : markAt(this.#layout.marks, event.clientX - box.left, event.clientY - box.top);
+  }
+
+  #point(event: PointerEvent): void {
+    const mark = this.#markUnder(event);
+    const { format } = this.app.text;
+    this.place.classList.toggle('over-request', mark !== null);
+    this.place.title = mark === null ? '' : this.app.text.say(hero)('mark', {
+      id: String(mark.id), prompt: format.whole(mark.prompt_tokens), output: format.whole(mark.output_tokens), user: String(mark.user),
     });
+  }
+
+  #pick(event: MouseEvent): void {
+    const mark = this.#markUnder(event);
+    if (mark !== null) this.picked(mark.id);
   }
 
   /** Of the columns below it, which a style sets; read once for each width. */
@@ -195,6 +238,7 @@ export class RunHero extends LightElement implements Drawable {
     switch (this.#speed) {
       case 'run': return end / PLAYED_IN_S;
       case 'true': return 1;
+      case 'third': return 1 / 3;
       case 'tenth': return 0.1;
       case 'iteration': return this.#iteration_s;
     }

@@ -76,6 +76,29 @@ test('the picture plays on request', async ({ page }) => {
   expect(await time()).toBeLessThan(on);
 });
 
+test('a click on a request of the picture explains it below, and it stays marked', async ({ page }) => {
+  await open(page, '');
+  const picture = page.locator('.hero-canvas');
+  const box = await picture.boundingBox();
+  if (box === null) throw new Error('no picture');
+  await expect(async () => {
+    // The seats are in the right half, a few pixels below each other.
+    for (let y = 12; y < box.height - 20; y += 2) {
+      await page.mouse.move(box.x + 0.53 * box.width, box.y + y);
+      if (/Request \d/.test(await picture.getAttribute('title') ?? '')) return;
+    }
+    throw new Error('no request in the picture');
+  }).toPass();
+  const [, id] = /Request (\d+) of user \d+: [\d,]+ prompt tokens/.exec(await picture.getAttribute('title') ?? '') ?? [];
+  await page.mouse.down();
+  await page.mouse.up();
+  const card = page.locator('request-card.of-picture');
+  await expect(card.getByRole('heading', { name: `Request ${String(id)}` })).toBeInViewport();
+  await expect(card).toContainText('Arrived at');
+  await card.getByRole('button', { name: 'Close' }).click();
+  await expect(card).toHaveCount(0);
+});
+
 test('four numbers stay in sight, answers come before inputs, and the time charts stand on one clock', async ({ page }) => {
   await open(page);
   const order = await page.locator('[data-view=explore] chart-view').evaluateAll((charts) => charts.map((chart) => chart.getAttribute('data-chart')));
@@ -86,7 +109,7 @@ test('four numbers stay in sight, answers come before inputs, and the time chart
   await expect(page.locator('.happens .x-axis')).toHaveCount(1);
   // What shows the controls once more, and one replica, is a line each.
   for (const chart of ['gaps', 'batch']) await expect(page.locator(`[data-chart=${chart}]`)).toBeHidden();
-  expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThan(2600);
+  expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBeLessThan(2850);
   for (const chart of ['gaps', 'batch']) await unfold(page, chart);
   await page.locator('[data-chart=gaps] .plot').scrollIntoViewIfNeeded();
   for (const id of ['slo.attainment_all', 'ttft_s.p50', 'ttft_s.p99', 'throughput_rps']) await expect(page.locator(`[data-metric="${id}"]`), id).toBeInViewport();

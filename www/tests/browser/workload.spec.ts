@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { ALONE, control, digest, dropFile, expect, link, ONLY_WHOLE, open, saved, settled, SMALL, test } from './page.js';
+import { ALONE, atRest, control, digest, dropFile, expect, link, ONLY_WHOLE, open, saved, settled, SMALL, test } from './page.js';
 import { PROGRAM, SLORA, terminal, traceFile } from './terminal.js';
 
 test('the traffic source is part of the address', async ({ page }) => {
@@ -20,7 +20,9 @@ test('the traffic source is part of the address', async ({ page }) => {
 test('a curve drawn with the pointer is what arrives', async ({ page }) => {
   await open(page, '#v=1&tab=workload');
   const before = await digest(page);
+  await atRest(page);
   const drawing = page.locator('.drawing');
+  await drawing.scrollIntoViewIfNeeded();
   const box = await drawing.boundingBox();
   if (box === null) throw new Error('nothing to draw on');
   await page.mouse.move(box.x + 0.1 * box.width, box.y + 0.9 * box.height);

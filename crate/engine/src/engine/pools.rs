@@ -91,6 +91,8 @@ impl PoolState {
             scheduler: self.config.scheduler,
             kv_blocks: self.config.blocks,
             kv_tokens: self.config.kv_tokens(),
+            max_requests: self.config.max_requests,
+            lora_slots: self.config.lora_slots(),
             awaits: self.facts.awaits,
             cost: self.cost,
         }

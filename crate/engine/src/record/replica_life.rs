@@ -20,6 +20,11 @@ impl ReplicaLife {
     pub const WHOLE: Self =
         Self { pool: 0, start_us: 0.0, ready_us: 0.0, drain_us: f64::INFINITY, stop_us: f64::INFINITY };
 
+    /// Whether it can compute at a time.
+    pub fn is_there(&self, now_us: f64) -> bool {
+        self.ready_us <= now_us && now_us < self.stop_us
+    }
+
     /// How long it is billed of the time up to `end_us`, microseconds.
     pub fn billed_us(&self, end_us: f64) -> f64 {
         (self.stop_us.min(end_us) - self.start_us).max(0.0)

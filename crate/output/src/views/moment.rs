@@ -4,9 +4,10 @@
 //! all of them.
 
 use serde::Serialize;
+use servescope_engine::metrics::seats::Seats;
 use servescope_engine::{Outcome, Report};
 use servescope_lab::run::Run;
-use servescope_workload::statistics::sort_by_number;
+use servescope_workload::BASE_MODEL;
 
 /// Requests that are listed one by one, of each station.
 const MOST: usize = 400;
@@ -28,6 +29,8 @@ enum Phase {
 pub struct Moment {
     /// When, seconds.
     pub time_s: f64,
+    /// Tokens of prompt and output that most requests of the run have at most, by which long and short ones are drawn.
+    pub long_tokens: u32,
     /// When the last request arrived, seconds.
     pub last_arrival_s: f64,
     /// End of the run, seconds.
@@ -66,10 +69,20 @@ pub struct Place {
     pub ids: Vec<u32>,
     /// Their users, as in the trace.
     pub users: Vec<u32>,
+    /// Their adapters; none of a request to the base model.
+    pub adapters: Vec<Option<u32>>,
+    /// Their prompts, tokens.
+    pub prompt_tokens: Vec<u32>,
+    /// Tokens of output that they have; between the first and the last, which are known, as if they had come evenly.
+    pub output_tokens: Vec<u32>,
     /// How long it is until they arrive, seconds, the first first; of those on their way.
     pub coming_s: Vec<f64>,
     /// What they do: 0 prefill, 1 decode, 2 stalled; of those in a batch.
     pub phases: Vec<u8>,
+    /// Which of the pool's replicas that are there has them, from 0 on; of those in a batch.
+    pub replicas: Vec<u32>,
+    /// Their seats in its batch, from 0 on; of those in a batch.
+    pub seats: Vec<u32>,
     /// The pool that computes them.
     pub pool: Option<PoolMoment>,
 }
@@ -90,6 +103,12 @@ pub struct PoolMoment {
     pub starting: u32,
     /// Of `replicas` those that get no new request.
     pub draining: u32,
+    /// Seats that any of its replicas needs in the whole run.
+    pub seats: u32,
+    /// Most requests that the batch of a replica may have.
+    pub most_seats: u32,
+    /// LoRA slots of all replicas; none where adapters are not kept in slots.
+    pub lora_slots: Option<u32>,
     /// Prompt tokens of the iterations under way.
     pub prompt_tokens: u32,
     /// Requests that decode a token in them.
@@ -107,37 +126,45 @@ pub struct PoolMoment {
 /// The service of a run at a time, from 0 on; those that arrive within `span_s` after it are listed as well.
 pub fn moment(run: &Run, time_s: f64, span_s: f64) -> Moment {
     let time_s = if time_s.is_nan() { 0.0 } else { time_s.clamp(0.0, f64::MAX) };
-    let report = &run.report;
+    let (report, now_us) = (&run.report, time_s * 1e6);
     let mut pools: Vec<PoolMoment> =
-        (0..report.pools.len()).map(|pool| replicas(report, pool, time_s * 1e6)).collect();
-    let all_stalled = iterations(report, time_s * 1e6, &mut pools);
+        (0..report.pools.len()).map(|pool| replicas(report, run.seats(), pool, now_us)).collect();
+    let all_stalled = iterations(report, now_us, &mut pools);
     let mut moment = Moment {
         time_s,
+        long_tokens: run.seats().long_tokens,
         last_arrival_s: report.trace.arrival_us.last().copied().unwrap_or(0.0) / 1e6,
         end_s: report.end_us() / 1e6,
         ..Moment::default()
     };
-    requests(report, time_s * 1e6, span_s * 1e6, &all_stalled, &mut moment);
-    let in_pools = moment.places.iter_mut().filter(|place| place.kind == PlaceKind::Pool);
-    for (place, pool) in in_pools.zip(pools) {
-        place.pool = Some(pool);
+    let mut batches = batches(report, run.seats(), &all_stalled, now_us);
+    requests(report, span_s * 1e6, &mut moment);
+    for (batch, pool) in batches.iter_mut().zip(pools) {
+        batch.pool = Some(pool);
     }
+    moment.places.append(&mut batches);
     moment
 }
 
 /// The lives of a pool's replicas, and the memory of those that are there.
-fn replicas(report: &Report, pool: usize, now_us: f64) -> PoolMoment {
+fn replicas(report: &Report, seats: &Seats, pool: usize, now_us: f64) -> PoolMoment {
     let reserved = f64::from(report.adapters.reserved_tokens);
+    let facts = &report.pools[pool];
     let of_pool = || report.replicas.iter().filter(|life| usize::from(life.pool) == pool);
-    let there = || of_pool().filter(|life| life.ready_us <= now_us && now_us < life.stop_us);
+    let there = || of_pool().filter(|life| life.is_there(now_us));
     let starting =
         of_pool().filter(|life| life.start_us <= now_us && now_us < life.ready_us.min(life.drain_us));
-    let each = f64::from(report.pools[pool].kv_tokens) + reserved;
+    let each = f64::from(facts.kv_tokens) + reserved;
+    let ready = there().count() as u32;
+    let needed = report.replicas.iter().zip(&seats.most).filter(|(life, _)| usize::from(life.pool) == pool);
     PoolMoment {
-        name: report.pools[pool].name.clone(),
-        replicas: there().count() as u32,
+        name: facts.name.clone(),
+        replicas: ready,
         starting: starting.count() as u32,
         draining: there().filter(|life| life.drain_us <= now_us).count() as u32,
+        seats: needed.map(|(_, &most)| most).max().unwrap_or(0) as u32,
+        most_seats: facts.max_requests,
+        lora_slots: facts.lora_slots.map(|slots| slots.saturating_mul(ready)),
         memory_tokens: there().map(|_| each).sum(),
         adapter_tokens: there().map(|_| reserved).sum(),
         ..PoolMoment::default()
@@ -176,73 +203,78 @@ fn iterations(report: &Report, now_us: f64, pools: &mut [PoolMoment]) -> Vec<boo
     stalled
 }
 
-/// A request of a batch.
-struct Batched {
-    scheduled_us: f64,
-    id: u32,
-    user: u32,
-    phase: Phase,
+/// The batches of the pools.
+fn batches(report: &Report, seats: &Seats, all_stalled: &[bool], now_us: f64) -> Vec<Place> {
+    let mut batches: Vec<Place> = report.pools.iter().map(|_| Place::new(PlaceKind::Pool)).collect();
+    for stay in seats.at(now_us) {
+        let life = &report.replicas[stay.replica.index()];
+        let pool = usize::from(life.pool);
+        let phase = match report.first_token_us(stay.id) {
+            Some(first) if first <= now_us && all_stalled[stay.replica.index()] => Phase::Stalled,
+            Some(first) if first <= now_us => Phase::Decode,
+            _ => Phase::Prefill,
+        };
+        if !batches[pool].add(report, stay.id, now_us) {
+            continue;
+        }
+        let before = report.replicas[..stay.replica.index()].iter();
+        let place = before.filter(|other| other.pool == life.pool && other.is_there(now_us)).count();
+        batches[pool].phases.push(phase as u8);
+        batches[pool].replicas.push(place as u32);
+        batches[pool].seats.push(stay.seat as u32);
+    }
+    batches
 }
 
-fn requests(report: &Report, now_us: f64, span_us: f64, all_stalled: &[bool], moment: &mut Moment) {
-    let is_away = |id: usize| {
-        report.preemptions(id) > 0
-            && report
-                .timeline
-                .preemption_intervals
-                .iter()
-                .any(|away| away.request.index() == id && (away.start_us..away.end_us).contains(&now_us))
-    };
+/// Where the requests are that are in no batch.
+fn requests(report: &Report, span_us: f64, moment: &mut Moment) {
+    let now_us = moment.time_s * 1e6;
     let [mut coming, mut gateway, mut queue] =
         [PlaceKind::Coming, PlaceKind::Gateway, PlaceKind::Queue].map(Place::new);
-    let mut batches: Vec<Vec<Batched>> = report.pools.iter().map(|_| Vec::new()).collect();
     for (id, result) in report.results.iter().enumerate() {
         let arrival = report.trace.arrival_us[id];
-        let user = report.trace.request(id).user;
         if arrival > now_us {
             if arrival - now_us > span_us || coming.ids.len() == MOST {
                 break;
             }
             coming.coming_s.push((arrival - now_us) / 1e6);
-            coming.add(id as u32, user);
+            coming.add(report, id, now_us);
             continue;
         }
         moment.rejected += u32::from(matches!(result.outcome, Outcome::Rejected(_)));
         match report.scheduled_us(id) {
+            _ if result.finish_us.is_some_and(|finish| finish <= now_us) => {}
             Some(scheduled_us) if scheduled_us <= now_us => {
-                if result.finish_us.is_some_and(|finish| finish <= now_us) {
-                    continue;
+                if is_away(report, id, now_us) {
+                    queue.add(report, id, now_us);
                 }
-                if is_away(id) {
-                    queue.add(id as u32, user);
-                    continue;
-                }
-                let replica = usize::from(report.replica(id));
-                let phase = match report.first_token_us(id) {
-                    Some(first) if first <= now_us && all_stalled[replica] => Phase::Stalled,
-                    Some(first) if first <= now_us => Phase::Decode,
-                    _ => Phase::Prefill,
-                };
-                let pool = usize::from(report.replicas[replica].pool);
-                batches[pool].push(Batched { scheduled_us, id: id as u32, user, phase });
             }
             None if result.outcome != Outcome::Unfinished => {}
-            _ if is_at_gateway(report, id, now_us) => gateway.add(id as u32, user),
-            _ => queue.add(id as u32, user),
+            _ if is_at_gateway(report, id, now_us) => {
+                gateway.add(report, id, now_us);
+            }
+            _ => {
+                queue.add(report, id, now_us);
+            }
         }
     }
     moment.places = vec![coming, gateway, queue];
-    moment.places.extend(batches.into_iter().map(in_batch));
 }
 
-fn in_batch(mut batch: Vec<Batched>) -> Place {
-    sort_by_number(&mut batch, |one| one.scheduled_us);
-    let mut place = Place::new(PlaceKind::Pool);
-    for Batched { id, user, .. } in &batch {
-        place.add(*id, *user);
-    }
-    place.phases = batch.iter().take(MOST).map(|batched| batched.phase as u8).collect();
-    place
+/// Whether a request waits because it was preempted.
+fn is_away(report: &Report, id: usize, now_us: f64) -> bool {
+    report.preemptions(id) > 0
+        && (report.timeline.preemption_intervals.iter())
+            .any(|away| away.request.index() == id && (away.start_us..away.end_us).contains(&now_us))
+}
+
+/// Tokens of output that a request has: the times of the first and the last are known.
+fn output_tokens(report: &Report, id: usize, now_us: f64) -> u32 {
+    let result = &report.results[id];
+    let Some(first_us) = report.first_token_us(id).filter(|&first| first <= now_us) else { return 0 };
+    let last_us = result.finish_us.unwrap_or_else(|| report.end_us());
+    let part = if last_us > first_us { ((now_us - first_us) / (last_us - first_us)).min(1.0) } else { 1.0 };
+    (1.0 + part * f64::from(result.produced.saturating_sub(1))).min(f64::from(result.produced)) as u32
 }
 
 fn is_at_gateway(report: &Report, id: usize, now_us: f64) -> bool {
@@ -252,17 +284,35 @@ fn is_at_gateway(report: &Report, id: usize, now_us: f64) -> bool {
 
 impl Place {
     fn new(kind: PlaceKind) -> Self {
-        let [ids, users] = [Vec::new(), Vec::new()];
-        Self { kind, requests: 0, ids, users, coming_s: Vec::new(), phases: Vec::new(), pool: None }
+        Self {
+            kind,
+            requests: 0,
+            ids: Vec::new(),
+            users: Vec::new(),
+            adapters: Vec::new(),
+            prompt_tokens: Vec::new(),
+            output_tokens: Vec::new(),
+            coming_s: Vec::new(),
+            phases: Vec::new(),
+            replicas: Vec::new(),
+            seats: Vec::new(),
+            pool: None,
+        }
     }
 
-    /// One more; those beyond the first few hundred are only counted.
-    fn add(&mut self, id: u32, user: u32) {
+    /// One more; those beyond the first few hundred are only counted. Whether it is listed.
+    fn add(&mut self, report: &Report, id: usize, now_us: f64) -> bool {
         self.requests += 1;
-        if self.ids.len() < MOST {
-            self.ids.push(id);
-            self.users.push(user);
+        if self.ids.len() == MOST {
+            return false;
         }
+        let request = report.trace.request(id);
+        self.ids.push(id as u32);
+        self.users.push(request.user);
+        self.adapters.push(Some(request.adapter).filter(|&adapter| adapter != BASE_MODEL));
+        self.prompt_tokens.push(request.input_tokens);
+        self.output_tokens.push(output_tokens(report, id, now_us));
+        true
     }
 }
 
