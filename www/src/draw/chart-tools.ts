@@ -2,10 +2,8 @@
 import { html, nothing, type TemplateResult } from 'lit';
 import { refused } from '../ui/belonging-words.js';
 import { menu, menuItem } from '../ui/menu.js';
-import { originLines } from '../ui/run-origin.js';
-import { chartCsv, downloadPng, downloadSvg, downloadText } from './export-chart.js';
+import { chartCsv, downloadText } from './export-chart.js';
 import { part } from '../lib/part.js';
-import type { Picture } from '../studio/picture.js';
 import type { ShownChart } from './shown-chart.js';
 
 export function chartTools(view: ShownChart, title: string): TemplateResult {
@@ -21,26 +19,13 @@ export function chartTools(view: ShownChart, title: string): TemplateResult {
         label: '⋯', name: `${title}: ${text.t('chart.more')}`, className: 'quiet plain',
         content: html`
           ${menuItem('table', text.t(view.tableOpen === true ? 'chart.table_hide' : 'chart.table'), () => { view.tableOpen = view.tableOpen !== true; })}
-          ${menuItem('png', save('PNG'), () => { withPicture(view, (picture) => { void downloadPng(`${name}.png`, picture, origin(view, title)); }); })}
-          ${menuItem('svg', save('SVG'), () => { withPicture(view, (picture) => { void downloadSvg(view.app, picture, origin(view, title)); }); })}
+          ${menuItem('figure', text.t('chart.figure'), () => { if (view.chart !== undefined && maySave(view)) void part(() => import('./figure-dialog.js')).then(({ showFigure }) => { showFigure(view, title); }); })}
           ${view.source.of === 'run' ? menuItem('embed', text.t('chart.embed'), () => { void part(() => import('./frame.js')).then(({ copyFrame }) => copyFrame(view, title)); }) : nothing}
           ${menuItem('csv', save('CSV'), () => { if (view.chart !== undefined && maySave(view)) downloadText(`${name}.csv`, chartCsv(view.chart), 'text/csv'); })}`,
       })}
     </div>`;
 }
 
-/** What the picture is of: charts of the service name the run. */
-function origin({ app, source }: ShownChart, title: string): string {
-  return [title, ...(source.of === 'run' ? originLines(app) : [])].join('\n');
-}
-
 function maySave({ app, source }: ShownChart): boolean {
   return source.of === undefined || !refused(app, source.of);
-}
-
-function withPicture(view: ShownChart, use: (picture: Picture) => void): void {
-  const { drawn: chart, ghost, app } = view;
-  if (chart === undefined || !maySave(view)) return;
-  const { clientWidth: width, clientHeight: height } = view.place;
-  use({ chart, ghost, dark: app.settings.value.dark, width, height, chinese: app.text.language === 'zh' });
 }

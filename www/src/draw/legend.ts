@@ -24,12 +24,21 @@ export function legend(series: readonly Series[], roleName: (role: string) => st
 }
 
 function swatch({ role, mark }: Series): TemplateResult {
-  return html`<svg class="swatch" data-role=${role} viewBox="0 0 20 8" aria-hidden="true">${shape(mark, role)}</svg>`;
+  return html`<svg class="swatch" data-role=${role} viewBox="0 0 20 8" aria-hidden="true">${shape(signOf(mark, role))}</svg>`;
 }
 
-function shape(mark: Series['mark'], role: string): SVGTemplateResult {
-  const sign = svg`<path class="sign" d=${SHAPES[MARKERS[role] ?? ''] ?? ''}/>`;
-  if (mark === 'points') return MARKERS[role] === undefined ? svg`<path class="sign" d=${SHAPES['circle'] ?? ''}/>` : sign;
-  if (mark === 'area' || mark === 'band' || mark === 'bars') return svg`<rect class="face" x="0" y="0" width="20" height="8"/>`;
-  return svg`<line x1="0" y1="4" x2="20" y2="4" stroke-dasharray=${mark === 'step' && role.endsWith('twin') ? 'none' : (DASHES[role] ?? 'none')}/>${sign}`;
+/** What stands for a role: a filled box, or a line with its dashes and its marker, each where there is one; in a box of 20 by 8. */
+export interface Sign { box: boolean; dash: string | null; marker: string | null }
+
+export function signOf(mark: Series['mark'], role: string): Sign {
+  const marker = SHAPES[MARKERS[role] ?? ''] ?? null;
+  if (mark === 'points') return { box: false, dash: null, marker: marker ?? SHAPES['circle'] ?? null };
+  if (mark === 'area' || mark === 'band' || mark === 'bars') return { box: true, dash: null, marker: null };
+  return { box: false, dash: mark === 'step' && role.endsWith('twin') ? 'none' : (DASHES[role] ?? 'none'), marker };
+}
+
+function shape({ box, dash, marker }: Sign): SVGTemplateResult {
+  if (box) return svg`<rect class="face" x="0" y="0" width="20" height="8"/>`;
+  const sign = svg`<path class="sign" d=${marker ?? ''}/>`;
+  return dash === null ? sign : svg`<line x1="0" y1="4" x2="20" y2="4" stroke-dasharray=${dash}/>${sign}`;
 }

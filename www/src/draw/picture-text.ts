@@ -1,4 +1,4 @@
-// Words in a picture's metadata: a PNG has them in chunks of text, an SVG in an element.
+// Words in a picture's metadata: a PNG has them in chunks of text, an SVG in an element of escaped text.
 
 const SIGNATURE_BYTES = 8;
 /** Length, name and check sum of a chunk. */
@@ -20,11 +20,6 @@ export function pngWithText(png: Uint8Array, keyword: string, text: string): Uin
   whole.set(chunk, header);
   whole.set(png.subarray(header), header + chunk.length);
   return whole;
-}
-
-/** An SVG with a description, which viewers show and searches find. */
-export function svgWithText(svg: string, text: string): string {
-  return svg.replace('>', () => `><desc>${escaped(text)}</desc>`);
 }
 
 /** The text as it stands in XML and HTML. */

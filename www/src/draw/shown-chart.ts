@@ -9,6 +9,8 @@ export interface ShownChart extends HTMLElement {
   readonly source: ChartFeed;
   readonly chart: ChartData | undefined;
   readonly ghost: ChartData | null;
+  /** The range of its curves over further seeds. */
+  readonly band: ChartData | undefined;
   /** As it is drawn: with its band behind it, on axes that hold what it is compared with. */
   readonly drawn: ChartData | undefined;
   readonly frame: PlotFrame | null;

@@ -1,10 +1,10 @@
-// Everything that can be taken out of the page as a file.
+// Everything that can be taken out of the page: the settings as a link, a command or a file, and the run as files.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app/app.js';
-import { copyVllmCommand } from '../ui/copy.js';
+import { copied, copyVllmCommand } from '../ui/copy.js';
 import { download, downloadText } from '../draw/export-chart.js';
 import { Refusal } from '../simulation/worker-link.js';
-import { scenarioJson, vllmServe } from '../simulation/module.js';
+import { command, scenarioJson, vllmServe } from '../simulation/module.js';
 import type { ExportKind } from '../simulation/types.js';
 import type { MessageKey } from '../i18n/text.js';
 import { menuItem } from '../ui/menu.js';
@@ -21,20 +21,41 @@ const FROM_RUN: readonly { label: MessageKey; what: ExportKind; type: string }[]
 /** The site that `perfetto.ts` talks to. */
 const PERFETTO = 'https://ui.perfetto.dev';
 
-export function exportItems(app: App): TemplateResult {
+export function shareItems(app: App): TemplateResult {
   const { t } = app.text;
+  const group = (name: MessageKey): TemplateResult => html`<small class="menu-group">${t(name)}</small>`;
   return html`
+    ${group('share.settings')}
+    ${menuItem('link', t('share.link'), () => { void copy(app, app.link(), 'notice.link_copied'); })}
+    ${menuItem('command', t('share.command'), () => { void copy(app, command(app.store.values.value, traceName(app)), 'notice.command_copied'); })}
+    ${menuItem('vllm_serve', html`${t('export.vllm_serve')}<small>${t('export.vllm_serve.about')}</small>`, () => { void copyVllmServe(app); })}
     ${menuItem('scenario', t('export.scenario'), () => {
       tellOfControls(app);
       downloadText('servescope-scenario.json', scenarioJson(app.store.values.value), 'application/json');
     })}
+    ${menuItem('workload', t('export.workload'), () => { void exportWorkload(app); })}
+    ${group('share.run')}
     ${FROM_RUN.map(({ label, what, type }) => menuItem(what, t(label), () => { void exportRun(app, what, type); }))}
     ${app.store.resolved.values['cost.kind'] === 'linear' ? nothing : menuItem('operators.csv', t('export.operators'), () => { void exportRun(app, 'operators.csv', 'text/csv'); })}
     ${app.store.resolved.values['scheduler.kind'] === 'slora' && app.store.resolved.values['gateway.kind'] === 'direct' ? nothing : menuItem('events.csv', t('export.events'), () => { void exportRun(app, 'events.csv', 'text/csv'); })}
-    ${menuItem('vllm_serve', html`${t('export.vllm_serve')}<small>${t('export.vllm_serve.about')}</small>`, () => { void copyVllmServe(app); })}
     ${menuItem('perfetto', html`${t('export.perfetto')}<small>${t('export.perfetto.about')}</small>`, () => { void openInPerfetto(app); })}
     ${menuItem('charts', t('export.charts'), () => { void exportCharts(app); })}
-    ${menuItem('workload', t('export.workload'), () => { void exportWorkload(app); })}`;
+    ${menuItem('cite', html`${t('share.cite')}<small>${t('share.cite.about')}</small>`, () => { void cite(app); })}`;
+}
+
+async function copy(app: App, what: string, done: MessageKey): Promise<void> {
+  if (!await copied(app, what) || tellOfControls(app)) return;
+  app.notices.info(done.replace('notice.', ''), () => app.text.t(done));
+}
+
+function traceName({ traceFile }: App): string {
+  return traceFile.info.value?.name ?? traceFile.name ?? '';
+}
+
+async function cite(app: App): Promise<void> {
+  if (refused(app)) return;
+  const { citation } = await part(() => import('../draw/cite.js'));
+  await copy(app, citation(app), 'notice.bibtex_copied');
 }
 
 async function exportRun(app: App, what: ExportKind, type: string): Promise<void> {

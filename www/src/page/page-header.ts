@@ -1,15 +1,12 @@
 // Name, presets, undo, sharing, files, language, theme, help.
 import { html, nothing, type TemplateResult } from 'lit';
-import { copied } from '../ui/copy.js';
 import { LightElement } from '../app/element.js';
-import { command } from '../simulation/module.js';
 import type { MessageKey } from '../i18n/text.js';
 import { presetOf, presetWords, PRESET_GROUPS, type Preset } from '../state/presets.js';
 import { TABS } from '../state/session.js';
 import { nextTheme } from '../state/settings.js';
 import type { Watchable } from '../lib/topic.js';
-import { exportItems } from './export-all.js';
-import { tellOfControls } from '../ui/belonging-words.js';
+import { shareItems } from './export-all.js';
 import { menu } from '../ui/menu.js';
 import { openFiles } from '../files/file-door.js';
 import { part } from '../lib/part.js';
@@ -51,10 +48,8 @@ export class PageHeader extends LightElement {
         <button type="button" class="icon" ?disabled=${!redo} aria-label=${t('menu.redo')} title=${t('menu.redo')} @click=${() => { app.editor.redo(); }}>↷</button>
       </div>
       <div class="group end">
-        <button type="button" data-action="link" @click=${() => { void this.#copy(app.link(), 'notice.link_copied'); }}>${t('menu.share')}</button>
-        <button type="button" data-action="command" @click=${() => { void this.#copy(this.#command(), 'notice.command_copied'); }}>${t('menu.command')}</button>
-        ${menu({ className: 'export', label: t('menu.export'), content: exportItems(app) })}
         <button type="button" data-action="open" title=${t('menu.open_title')} @click=${() => { void part(() => import('../files/open-dialog.js')).then(({ showOpening }) => showOpening(app)); }}>${t('menu.open')}</button>
+        ${menu({ className: 'share', label: t('menu.share'), content: shareItems(app) })}
         <input type="file" hidden multiple accept=".csv,.json,.jsonl,.yaml,.yml,.txt,.sh,.gz" aria-label=${t('menu.open')} @change=${(event: Event) => { this.#opened(event); }}>
         ${this.#settings()}
       </div>
@@ -90,16 +85,6 @@ export class PageHeader extends LightElement {
         @click=${() => { void app.speak(language === 'en' ? 'zh' : 'en'); }}>${t('menu.language')}</button>
       <button type="button" class="icon" data-action="theme" data-theme=${theme} aria-label=${t(themeName)} title=${t(themeName)} @click=${() => { nextTheme(app.settings); }}>${{ auto: '◐', light: '☀', dark: '☾' }[theme]}</button>
       <button type="button" class="icon" aria-label=${t('menu.help')} title=${t('menu.help')} @click=${() => { void part(() => import('../help/help-dialog.js')).then(({ showHelp }) => showHelp(app)); }}>?</button>`;
-  }
-
-  #command(): string {
-    return command(this.app.store.values.value, this.app.traceFile.info.value?.name ?? this.app.traceFile.name ?? '');
-  }
-
-  async #copy(what: string, done: MessageKey): Promise<void> {
-    const { notices, text } = this.app;
-    if (!await copied(this.app, what) || tellOfControls(this.app)) return;
-    notices.info(done.replace('notice.', ''), () => text.t(done));
   }
 
   #opened(event: Event): void {

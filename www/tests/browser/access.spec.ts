@@ -41,7 +41,7 @@ test('what is no error is announced as none', async ({ page }) => {
 test('axe finds nothing serious beside a fleet', async ({ page }) => {
   await open(page, '#v=1&R=6&D=30&sched=vllm_v1&rep=3&pool=3000');
   await expect(page.locator('[data-chart="lanes"]')).toBeVisible();
-  await page.locator('.menu.export > summary').click();
+  await page.locator('.menu.share > summary').click();
   expect(await violations(page)).toEqual([]);
 });
 

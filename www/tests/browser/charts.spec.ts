@@ -1,5 +1,5 @@
 import type { Page } from '@playwright/test';
-import { brush, control, digest, drawn, expect, exported, link, metric, open, openGroups, saved, settled, test, unfold } from './page.js';
+import { brush, control, digest, drawn, expect, exported, link, metric, open, openGroups, saved, settled, test, unfold, violations } from './page.js';
 
 const CHARTS = ['gaps', 'shares', 'lengths', 'rates', 'running_waiting', 'seats', 'memory', 'tokens', 'latency_cdf', 'ttft_by_arrival', 'time_split'];
 const TIME_CHARTS = ['rates', 'running_waiting', 'seats', 'memory', 'tokens', 'ttft_by_arrival'];
@@ -96,18 +96,47 @@ test('a click on a request says why it waited', async ({ page }) => {
   await expect(page.locator('[data-chart="ttft_by_arrival"] .picked')).toBeVisible();
 });
 
-test('charts are exported as picture, drawing and numbers', async ({ page }) => {
+test('a chart is exported as numbers, and as a figure with its axes, its legend and where it comes from', async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await open(page);
   await unfold(page, 'gaps');
-  for (const [kind, starts] of [['PNG', '\u0089PNG'], ['SVG', '<svg'], ['CSV', 'series,x']] as const) {
+  const of = await digest(page);
+  const item = async (name: string): Promise<void> => {
     await page.locator('[data-chart="gaps"] .menu > summary').click();
-    const { name, bytes } = await saved(page, () => page.locator(`[data-chart="gaps"] .menu-list [data-item=${kind.toLowerCase()}]`).click());
-    expect(name).toBe(`servescope-gaps.${kind.toLowerCase()}`);
-    expect(bytes.toString('latin1', 0, 400)).toContain(starts);
-    expect(bytes.length).toBeGreaterThan(400);
-    // A picture that leaves the page says what it is of.
-    if (kind !== 'CSV') expect(bytes.toString()).toContain(`Digest: ${await digest(page)}`);
-  }
+    await page.locator(`[data-chart="gaps"] .menu-list [data-item=${name}]`).click();
+  };
+  const csv = await saved(page, () => item('csv'));
+  expect(csv.name).toBe('servescope-gaps.csv');
+  expect(csv.bytes.toString()).toMatch(/^series,x/u);
+  await item('figure');
+  const dialog = page.getByRole('dialog');
+  await expect(dialog.locator('.figure-preview > svg')).toHaveAttribute('width', '84mm');
+  expect(await violations(page)).toEqual([]);
+  const save = (action: string) => saved(page, () => dialog.locator(`[data-action=${action}]`).click());
+  const drawing = await save('svg');
+  expect(drawing.name).toBe('servescope-gaps.svg');
+  const svg = drawing.bytes.toString();
+  // A picture that leaves the page says what it is of.
+  expect(svg).toContain(`Digest: ${of}`);
+  for (const words of ['time between two arrivals, s', 'density, 1/s', 'theoretical density']) expect(svg).toContain(words);
+  const picture = await save('png');
+  expect(picture.bytes.toString('latin1', 1, 4)).toBe('PNG');
+  expect(picture.bytes.toString()).toContain(`Digest: ${of}`);
+  // One column at 600 dots an inch.
+  expect(picture.bytes.readUInt32BE(16)).toBe(Math.round((84 / 25.4) * 600));
+  await dialog.locator('[data-action=caption]').click();
+  await expect(dialog.getByRole('status')).toHaveText('Copied.');
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(of);
+  // A card has one sentence, and its link.
+  await dialog.locator('[data-item=kind]').selectOption({ index: 2 });
+  await dialog.locator('[data-item=sentence]').fill('Gaps are short & many');
+  await expect(dialog.locator('.figure-preview')).toContainText('Gaps are short & many');
+  expect((await save('png')).bytes.readUInt32BE(16)).toBe(1200);
+  await dialog.locator('[data-action=html]').click();
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain('Gaps are short &amp; many');
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('#v=');
+  await dialog.locator('[data-action=bibtex]').click();
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain(`@misc{servescope-${of}`);
 });
 
 test('all charts are one file with the settings and the digest', async ({ page }) => {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { PROGRAM, terminal } from './terminal.js';
-import { another, control, digest, dismiss, expect, goTo, link, numberBox, open, setNumber, settled, test } from './page.js';
+import { another, control, digest, dismiss, expect, goTo, link, numberBox, open, setNumber, settled, shared, test } from './page.js';
 
 test('the link opens to the same digest, with language, zoom and split', async ({ page }) => {
   await open(page);
@@ -85,12 +85,12 @@ test('the copied command and the link give the terminal’s digest', async ({ pa
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await open(page, '#v=1&R=3&cv=2&alpha=0.4&ranks=8,16');
   const here = await digest(page);
-  await page.locator('[data-action=command]').click();
+  await shared(page, 'command');
   const command = await page.evaluate(() => navigator.clipboard.readText());
   expect(command).toMatch(/^servescope simulate /);
   const options = [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map((part) => part[1] ?? part[2] ?? part[3] ?? '').slice(1);
   expect(run?.(...options, '--json').digest).toBe(here);
-  await page.locator('[data-action=link]').click();
+  await shared(page, 'link');
   const address = await page.evaluate(() => navigator.clipboard.readText());
   expect(run?.('simulate', '--link', address, '--json').digest).toBe(here);
 });

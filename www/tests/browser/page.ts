@@ -195,12 +195,15 @@ export async function saved(page: Page, act: () => Promise<void>): Promise<{ nam
   return { name: download.suggestedFilename(), bytes: await readFile(await download.path()), download };
 }
 
-/** The text of an item of the menu for exports. */
+/** Chooses an item of the menu for sharing. */
+export async function shared(page: Page, item: string): Promise<void> {
+  await page.locator('.menu.share > summary').click();
+  await page.locator(`.menu.share [data-item="${item}"]`).click();
+}
+
+/** The text of the file that an item of that menu saves. */
 export async function exported(page: Page, item: string): Promise<string> {
-  const { bytes } = await saved(page, async () => {
-    await page.locator('.menu.export > summary').click();
-    await page.locator(`.menu.export [data-item="${item}"]`).click();
-  });
+  const { bytes } = await saved(page, () => shared(page, item));
   return bytes.toString();
 }
 

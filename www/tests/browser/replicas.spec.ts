@@ -67,8 +67,8 @@ test('a click hands the trace to Perfetto’s window, and nothing before it', as
   }));
   await open(page, FLEET);
   expect(elsewhere).toEqual([]);
-  await page.locator('.menu.export > summary').click();
-  const item = page.locator('.menu.export [data-item=perfetto]');
+  await page.locator('.menu.share > summary').click();
+  const item = page.locator('.menu.share [data-item=perfetto]');
   await expect(item).toContainText('ui.perfetto.dev');
   const [viewer] = await Promise.all([context.waitForEvent('page'), item.click()]);
   await expect.poll(() => viewer.title()).toContain('events');

@@ -1,6 +1,6 @@
 // Results belong to settings: what is shown is of the settings in the controls, or the page says of which.
 import type { Page } from '@playwright/test';
-import { ALONE, control, digest, dropFile, expect, exported, goTo, metric, numberBox, open, openGroups, setNumber, SMALL, test, violations } from './page.js';
+import { ALONE, control, digest, dropFile, expect, exported, goTo, metric, numberBox, open, openGroups, setNumber, shared, SMALL, test, violations } from './page.js';
 
 /** Three GPUs cannot share 32 heads. */
 const CANNOT = '#v=1&n=0&D=30&sched=vllm_v1&cost=roofline&tp=3';
@@ -22,12 +22,6 @@ async function current(page: Page): Promise<void> {
 
 async function choose(page: Page, action: string): Promise<void> {
   await page.locator(`stale-bar [data-action=${action}]`).click();
-}
-
-/** Clicks an item of the export menu. */
-async function pick(page: Page, item: string): Promise<void> {
-  await page.locator('.menu.export > summary').click();
-  await page.locator(`.menu.export [data-item="${item}"]`).click();
 }
 
 /** Presses Escape in the frame that shows a run's progress: this process may be slower than the run. */
@@ -214,7 +208,7 @@ test('nothing of other settings is exported, and what is of the controls says so
   page.on('download', (download) => downloads.push(download.suggestedFilename()));
   const refusal = page.locator('[data-notice=export_refused]');
   for (const item of ['summary.json', 'requests.csv', 'batches.csv', 'trace.json', 'events.csv', 'perfetto', 'charts']) {
-    await pick(page, item);
+    await shared(page, item);
     await expect(refusal, item).toContainText('Llama-2-70B');
     await refusal.locator('button').click();
   }
@@ -226,7 +220,7 @@ test('nothing of other settings is exported, and what is of the controls says so
   const scenario = JSON.parse(await exported(page, 'scenario')) as { fleet: { model: string } };
   expect(scenario.fleet.model).toBe('llama-2-70b');
   await expect(page.locator('[data-notice=of_controls]')).toBeVisible();
-  await page.locator('[data-action=command]').click();
+  await shared(page, 'command');
   await expect(page.locator('[data-notice=command_copied]')).toHaveCount(0);
   await expect(page.locator('[data-notice=of_controls]')).toBeVisible();
   expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('fleet.model=llama-2-70b');

@@ -8,7 +8,7 @@ import { opening } from '../../src/i18n/en/opening.js';
 import { lessons } from '../../src/i18n/en/lessons.js';
 import { validation } from '../../src/i18n/en/validation.js';
 import { why } from '../../src/i18n/en/why.js';
-import { digest, drawn, exported, expect, link, metric, ONLY_WHOLE, open, settled, test } from './page.js';
+import { digest, drawn, expect, exported, link, metric, ONLY_WHOLE, open, settled, shared, test } from './page.js';
 import { labelOf, Person, words } from './tasks.js';
 
 const { t } = words;
@@ -191,14 +191,13 @@ test('an engineer sets a token quota, exports, shares the link and repeats it in
   await expect(page.locator('.warnings')).not.toContainText('Overloaded');
   person.actions += 2;
   expect((JSON.parse(await exported(page, 'summary.json')) as { digest: string }).digest).toBe(of);
-  await person.press('button', t('menu.command'));
-  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toMatch(/^servescope simulate /u);
-  await person.press('button', t('menu.share'));
+  person.actions += 2;
+  await shared(page, 'link');
   await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain('#v=');
-  const shared = await page.evaluate(() => navigator.clipboard.readText());
+  const address = await page.evaluate(() => navigator.clipboard.readText());
   person.actions += 1;
   await page.goto('about:blank');
-  await page.goto(shared);
+  await page.goto(address);
   expect(await digest(page)).toBe(of);
   person.done();
 });
