@@ -76,7 +76,8 @@ export class ControlPanel extends LightElement {
       </div>`;
   }
 
-  /** What people choose first, the groups behind it, and one line for all that does not apply. */
+  /** What people choose first, the groups behind it, and one line for all that does not apply where something of it was set; otherwise the
+   * search finds it. */
   #section({ name, first, groups }: Section): TemplateResult {
     const { app } = this;
     const leads = first.flatMap((id) => app.parameters.get(id) ?? []).filter(({ group }) => group !== HEADLINE);
@@ -91,7 +92,7 @@ export class ControlPanel extends LightElement {
       <section class="control-section" data-section=${name} aria-labelledby=${leads.length === 0 ? nothing : `controls-${name}`}>
         ${leads.length === 0 ? nothing : html`<h2 id="controls-${name}">${app.text.named('controls.', name)}</h2>${this.#controls(leads, true, true)}`}
         ${behind.map(({ group, parameters }) => this.#group(group, this.#isGateway(group) ? parameters : parameters.filter((parameter) => !isIdle(parameter))))}
-        <details class="idle" ?hidden=${idle.length === 0} .open=${open} @toggle=${(event: Event) => { this.#toggled(name, event); }}>
+        <details class="idle ${idle.some(({ id }) => app.editor.isChanged(id)) ? '' : 'unlisted'}" ?hidden=${idle.length === 0} .open=${open} @toggle=${(event: Event) => { this.#toggled(name, event); }}>
           <summary>${app.text.t('control.idle', { count: idle.length })}</summary>
           ${this.#controls(idle, open)}
         </details>

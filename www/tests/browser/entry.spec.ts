@@ -1,5 +1,5 @@
 // The way in: tabs and presets in the browser's history, the sections of the controls, and settings that make themselves apply.
-import { control, digest, dismiss, expect, link, open, settled, test } from './page.js';
+import { control, digest, dismiss, expect, link, open, setNumber, settled, test } from './page.js';
 
 const current = (name: string): string => `page-header [data-tab=${name}][aria-current=page]`;
 
@@ -51,12 +51,16 @@ test('engine and hardware are chosen at the head of their sections, by their rea
   expect(await link(page)).toContain('mdl=llama-3.1-8b');
 });
 
-test('what does not apply is one line a section, and says what it would change to apply', async ({ page }) => {
+test('what does not apply is found by search, and says what it would change to apply', async ({ page }) => {
   await open(page);
   const idle = page.locator('[data-section=engine] > details.idle');
   const chunk = control(page, 'scheduler.chunk_tokens');
   await expect(chunk).toBeHidden();
-  await idle.locator('> summary').click();
+  await expect(idle).toBeHidden();
+  await page.keyboard.press('/');
+  await page.keyboard.type('scheduler.chunk_tokens');
+  await page.locator('search-dialog [data-id="scheduler.chunk_tokens"]').click();
+  await expect(idle).toBeVisible();
   const use = chunk.locator('[data-use]');
   await expect(use).toContainText('Sarathi');
   await use.click();
@@ -64,6 +68,12 @@ test('what does not apply is one line a section, and says what it would change t
   await expect(control(page, 'scheduler.kind').locator('select')).toHaveValue('sarathi');
   await expect(chunk.locator('input.value')).toBeEnabled();
   await expect(chunk.locator('[data-use]')).toHaveCount(0);
+  // One that was set and lost its effect stays in sight.
+  await chunk.locator('xpath=ancestor::details').evaluateAll((all) => { for (const group of all) (group as HTMLDetailsElement).open = true; });
+  await setNumber(page, 'scheduler.chunk_tokens', 300);
+  await control(page, 'scheduler.kind').locator('select').selectOption('slora');
+  await settled(page);
+  await expect(idle).toBeVisible();
 });
 
 for (const language of ['en', 'zh']) {
