@@ -102,3 +102,65 @@ fn with_leaked_reservations_a_quarter_times_out_beside_free_memory() {
         assert!(without.kv.mean_usage.is_some_and(|usage| usage < 0.5), "seed {seed}");
     });
 }
+
+fn median_ttft(summary: &Summary) -> f64 {
+    summary.ttft_s.p50.unwrap()
+}
+
+fn p99_ttft(summary: &Summary) -> f64 {
+    summary.ttft_s.p99.unwrap()
+}
+
+#[test]
+fn long_documents_cost_the_tail_and_not_the_median() {
+    both_sides("will_long_context", |seed, without, with| {
+        assert!(median_ttft(with) < 1.5 * median_ttft(without), "seed {seed}");
+        assert!(p99_ttft(with) > 10.0 * p99_ttft(without), "seed {seed}");
+        assert!(with.tbt_s.p99 > without.tbt_s.p99.map(|s| 1.3 * s), "seed {seed}");
+    });
+}
+
+#[test]
+fn eight_slots_make_sixty_four_adapters_wait_beside_free_memory() {
+    both_sides("will_few_slots", |seed, without, with| {
+        assert!(median_ttft(with) > 20.0 * median_ttft(without), "seed {seed}");
+        let is_free = |run: &Summary| run.kv.mean_usage.is_some_and(|usage| usage < 0.5);
+        assert!(is_free(with) && is_free(without), "seed {seed}");
+    });
+}
+
+#[test]
+fn a_quota_makes_a_busy_user_wait_beside_a_free_gpu() {
+    let of = |run: &Summary, user: i64| {
+        run.per_user.iter().find(|row| row.id == user).and_then(|row| row.ttft_mean_s).unwrap()
+    };
+    both_sides("will_quota", |seed, quota, fair| {
+        assert!(of(quota, 0) > 120.0 && of(fair, 0) < 1.0, "seed {seed}");
+        assert!(of(quota, 1) < 0.1 && of(fair, 1) < 0.1, "seed {seed}");
+    });
+}
+
+#[test]
+fn an_l40s_serves_what_an_h100_does_several_times_as_slowly() {
+    both_sides("will_gpu", |seed, large, small| {
+        assert!(median_ttft(small) > 3.0 * median_ttft(large), "seed {seed}");
+        assert!(small.tbt_s.p50 > large.tbt_s.p50.map(|s| 2.5 * s), "seed {seed}");
+    });
+}
+
+#[test]
+fn prefix_caching_keeps_up_where_it_would_be_overloaded_without() {
+    both_sides("will_prefix_cache", |seed, without, with| {
+        assert!(median_ttft(without) > 10.0 * median_ttft(with), "seed {seed}");
+        assert!(without.throughput_rps < with.throughput_rps.map(|rps| 0.95 * rps), "seed {seed}");
+    });
+}
+
+#[test]
+fn a_small_bound_on_sequences_makes_requests_wait_beside_free_memory() {
+    both_sides("will_flags", |seed, without, with| {
+        assert!(median_ttft(with) > 1.0 && median_ttft(without) < 0.05, "seed {seed}");
+        assert!(with.kv.mean_usage.is_some_and(|usage| usage < 0.5), "seed {seed}");
+        assert!(with.tbt_s.p50 < without.tbt_s.p50, "seed {seed}");
+    });
+}

@@ -19,7 +19,7 @@ export interface Story {
 
 export interface StoryView { by: SplitBy; zoom: [number, number]; charts: readonly string[] }
 
-export const PRESET_GROUPS = ['first_steps', 'slora', 'fleets', 'fairness'] as const;
+export const PRESET_GROUPS = ['first_steps', 'will_it', 'slora', 'fleets', 'fairness'] as const;
 export type PresetGroup = (typeof PRESET_GROUPS)[number];
 
 export interface Preset { id: string; group: PresetGroup; values: Values; story?: Story | undefined }

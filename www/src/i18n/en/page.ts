@@ -461,6 +461,7 @@ export const page = area('page', {
 
   'learn.about': 'Each of these opens in Explore. Change anything there; the Back button returns here.',
   'learn.first_steps': 'First steps',
+  'learn.will_it': 'Will it …?',
   'learn.slora': 'S-LoRA’s suites',
   'learn.fleets': 'Current fleets',
   'learn.fairness': 'Fairness and quotas',

@@ -461,6 +461,7 @@ export const page: Translation<typeof english> = {
 
   'learn.about': '每一项都在“探索”中打开，可随意修改；按浏览器的后退键可回到这里。',
   'learn.first_steps': '入门',
+  'learn.will_it': '会怎样？',
   'learn.slora': 'S-LoRA 的测试组',
   'learn.fleets': '当前的集群',
   'learn.fairness': '公平与配额',
