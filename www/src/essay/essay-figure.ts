@@ -31,7 +31,8 @@ import { mayMend, type FigureAnswer, type FigureRuns } from './figure-runs.js';
 /** What sets the clock of a figure by itself. */
 const OWN = 'essay';
 const PHASES = ['queue', 'prefill', 'decode', 'stalled'] as const;
-const NAMED_USERS = 4;
+/** Memory is told in tenths of a percent: a few tokens are none of it. */
+const SHARES = 1000;
 /** A picture that is played to within this of the server's own time is said to be at its speed. */
 const ABOUT = 1.05;
 
@@ -271,12 +272,8 @@ export class EssayFigure extends LightElement implements Drawable {
     return slower < 1 / ABOUT ? say('faster', { times: about(1 / slower) }) : say('true_speed');
   }
 
-  /** Colours of users, where there are several. */
   #users(): readonly TemplateResult[] {
-    const count = this.answer?.main.users ?? 1;
-    if (count <= 1) return [];
-    const t = this.app.text.say(hero);
-    return Array.from({ length: Math.min(count, NAMED_USERS) }, (_, user) => html`<li class="user" data-role=${roleOf(user)}>${signOf(roleOf(user), 'disc')}${t('user', { id: String(user) })}</li>`);
+    return (this.figure.users ?? []).map((name, user) => html`<li class="user" data-role=${roleOf(user)}>${signOf(roleOf(user), 'disc')}${name[this.app.text.language]}</li>`);
   }
 
   /** What changes with every frame is written without drawing the element again. */
@@ -310,9 +307,9 @@ export class EssayFigure extends LightElement implements Drawable {
     to.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     const t = this.app.text.say(hero);
     const { format } = this.app.text;
-    const used = ({ kv_tokens: kv, adapter_tokens: adapters, memory_tokens: memory }: PoolMoment): string => format.share(memory > 0 ? (kv + adapters) / memory : 0);
+    const used = ({ kv_tokens: kv, adapter_tokens: adapters, memory_tokens: memory }: PoolMoment): string => format.share(memory > 0 ? Math.round((SHARES * (kv + adapters)) / memory) / SHARES : 0);
     drawPicture(to, { width, height }, {
-      moment, shares: this.#shares(width), span: this.figure.span_s, colours: this.app.paper(), byUser: (this.answer?.main.users ?? 1) > 1, marked: null,
+      moment, shares: this.#shares(width), span: this.figure.span_s, colours: this.app.paper(), byUser: this.figure.users !== undefined, marked: null,
       words: {
         kv: (pool) => [t('kv', { share: used(pool) })],
         iteration: ({ loading, computing, iteration_s }) => (computing > 0 ? t('iteration', { time: format.seconds(iteration_s) }) : t(loading > 0 ? 'loading' : 'idle')),

@@ -10,10 +10,11 @@ import { ESSAY } from '../state/lesson-place.js';
 import { fetchEssay, firstChosen, textsOf, type Essay } from './essay.js';
 import { EssayFigure } from './essay-figure.js';
 import { FigureRuns } from './figure-runs.js';
-import { watchSight, type Sighted } from './in-view.js';
+import { sameSight, watchSight, type Sighted } from './in-view.js';
 import './essay.css';
 
 const NONE: Sighted = { seen: new Set(), current: null };
+const NO_WORDS: ReadonlySet<number> = new Set();
 /** Where a reader goes on. */
 const NEXT = ['explore', 'plan', 'validation'] as const;
 
@@ -29,6 +30,8 @@ export class EssayView extends LightElement {
   readonly #runs = new FigureRuns();
   #unwatch: (() => void) | null = null;
   #watched: readonly Element[] = [];
+  /** What figures explain, in the language in which they were drawn last: a figure is drawn again only for what changes in it. */
+  #reported: { language: string; before: readonly ReadonlySet<number>[] } | null = null;
   /** The figure that a link led to. */
   #ledTo = 0;
 
@@ -87,7 +90,7 @@ export class EssayView extends LightElement {
     if (this.#unwatch === null || figures.some((figure, index) => figure !== this.#watched[index])) {
       this.#unwatch?.();
       this.#watched = figures;
-      this.#unwatch = watchSight(figures, (sighted) => { this.sighted = sighted; });
+      this.#unwatch = watchSight(figures, (sighted) => { if (!sameSight(sighted, this.sighted)) this.sighted = sighted; });
     }
     const { current } = this.sighted;
     if (current instanceof EssayFigure) this.#runs.first = current.number;
@@ -131,7 +134,8 @@ export class EssayView extends LightElement {
     const say = app.text.say(words);
     if (this.failed) return html`<p class="notice error" role="alert" data-missing="essay"><span>${say('failed')}</span> <button type="button" @click=${() => { void this.#fetch(); }}>${say('again')}</button></p>`;
     if (essay === null) return html`<p role="status">${say('fetching')}</p>`;
-    const reported = reportedBefore(app, essay);
+    if (this.#reported?.language !== language) this.#reported = { language, before: reportedBefore(app, essay) };
+    const { before } = this.#reported;
     const figures = essay.figures.map((figure, index) => ({ figure, number: index + 1 })).filter(({ number }) => !this.#alone || number === Math.max(1, this.#placed));
     return html`
       <article class="essay" aria-labelledby="essay-title">
@@ -141,7 +145,7 @@ export class EssayView extends LightElement {
           <nav aria-label=${say('contents')}><ol class="essay-contents">${figures.map(({ figure, number }) => html`<li><button type="button" data-go=${number} @click=${() => { this.#go(number); }}>${number}. ${figure.title[language]}</button></li>`)}
             <li><button type="button" data-go="lessons" @click=${() => { document.querySelector('#learn-lessons')?.scrollIntoView({ block: 'start' }); }}>${say('lessons')}</button></li></ol></nav>
         </header>`}
-        ${figures.map(({ figure, number }) => html`<essay-figure data-number=${number} .app=${app} .essay=${essay} .figure=${figure} .number=${number} .runs=${this.#runs} .reported=${reported[number - 1] ?? new Set<number>()}
+        ${figures.map(({ figure, number }) => html`<essay-figure data-number=${number} .app=${app} .essay=${essay} .figure=${figure} .number=${number} .runs=${this.#runs} .reported=${before[number - 1] ?? NO_WORDS}
           .seen=${this.#isSeen(number)} .current=${this.#isCurrent(number)}></essay-figure>`)}
         ${this.#alone ? nothing : html`<p class="essay-next">${say('next')} ${NEXT.map((tab) => html`<button type="button" data-next=${tab} @click=${() => { app.show(tab); }}>${say(`next.${tab}`)}</button>`)}</p>`}
       </article>`;

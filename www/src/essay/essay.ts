@@ -36,6 +36,8 @@ export interface Figure {
   /** The chart below the picture. */
   chart?: string;
   bars?: readonly Bar[];
+  /** What its users are called, where the picture tells them apart. */
+  users?: readonly Words[];
   /** How many seconds the run is played in. */
   plays_s: number;
   /** Where the picture begins: before, there is nothing to see. */

@@ -6,6 +6,10 @@ const STEPS = Array.from({ length: 21 }, (_, index) => index / 20);
 
 export interface Sighted { seen: ReadonlySet<Element>; current: Element | null }
 
+export function sameSight(one: Sighted, other: Sighted): boolean {
+  return one.current === other.current && one.seen.size === other.seen.size && [...one.seen].every((element) => other.seen.has(element));
+}
+
 /** The figure with most of it in the band; where several have as much, the first. */
 export function most(heights: ReadonlyMap<Element, number>): Element | null {
   let [found, height]: [Element | null, number] = [null, 0];

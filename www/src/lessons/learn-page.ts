@@ -4,6 +4,7 @@ import type { App } from '../app/app.js';
 import { LightElement } from '../app/element.js';
 import { lessons as words } from '../i18n/en/lessons.js';
 import { fetchLesson, type Lesson } from './lesson.js';
+import { lessonIcon } from './lesson-icon.js';
 import { lessons, progressOf, wantLessons, type LessonEntry } from '../state/lessons.js';
 import { presetOf, presetWords, PRESET_GROUPS } from '../state/presets.js';
 import { partsOf, type Watchable } from '../lib/topic.js';
@@ -113,7 +114,7 @@ export class LearnPage extends LightElement {
     const { screen, passed } = progressOf(id);
     const state = passed ? html`<small class="passed">✓ ${say('passed')}</small>` : screen > 1 ? html`<small>${say('begun', { screen })}</small>` : '';
     return html`<li><button type="button" data-lesson=${id} @click=${() => { this.app.learn({ id, screen: passed ? 1 : Math.max(1, screen) }); }}>
-      <b>${title[language]}</b> <small>${about[language]}</small> ${state}</button></li>`;
+      ${lessonIcon(id)}<b>${title[language]}</b> <small>${about[language]}</small> ${state}</button></li>`;
   }
 
   #presets(): TemplateResult {

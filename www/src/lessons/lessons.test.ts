@@ -5,6 +5,7 @@ import { PARAMETER_IDS } from '../generated/parameters.js';
 import { placesOf } from '../i18n/area.js';
 import type { LessonEntry } from '../state/lessons.js';
 import { expectBothLanguages, pairsIn, readStatic, SEEDS, simulate, startModule, wordsIn } from '../../tests/simulated.js';
+import { PICTURED } from './lesson-icon.js';
 import { HERO, isPoint, orderOf, passes, truthOf, valuesOf, type Lesson, type Screen } from './lesson.js';
 import { holds, runsIn, valueOf, type Runs } from './terms.js';
 
@@ -33,6 +34,7 @@ it('every lesson is listed, once', () => {
   const explained = index.flatMap(({ explains }) => explains);
   expect(new Set(explained).size).toBe(explained.length);
   for (const id of explained) expect(PARAMETER_IDS).toContain(id);
+  expect([...PICTURED].sort(), 'a picture on its card').toEqual(index.map(({ id }) => id).sort());
 });
 
 describe.each(all)('the lesson %s', (id, lesson) => {
