@@ -20,6 +20,7 @@ import { sameValues, type Values } from '../simulation/values.js';
 import { ESSAY } from '../state/lesson-place.js';
 import { STATIONS } from '../state/stations.js';
 import { withoutDefaults } from '../state/store.js';
+import { part } from '../lib/part.js';
 import { Topic, type Watchable } from '../lib/topic.js';
 import { tryAgain } from '../ui/try-again.js';
 import { barRows } from './bars.js';
@@ -218,7 +219,7 @@ export class EssayFigure extends LightElement implements Drawable {
     const say = app.text.say(words);
     const title = `figure-${figure.id}`;
     return html`
-      <section class="essay-figure" data-figure=${figure.id} data-state=${this.errors.length > 0 ? 'failed' : this.answer === null ? 'waiting' : sameValues(this.answer.values, this.#values) ? 'ready' : 'running'} aria-labelledby=${title}>
+      <section class="essay-figure" data-figure=${figure.id} data-digest=${this.answer?.main.digest ?? ''} data-state=${this.errors.length > 0 ? 'failed' : this.answer === null ? 'waiting' : sameValues(this.answer.values, this.#values) ? 'ready' : 'running'} aria-labelledby=${title}>
         <h3 id=${title} tabindex="-1"><span class="number">${this.number}</span> ${figure.title[language]}</h3>
         ${this.errors.length > 0 ? tryAgain(app, this.errors, () => { this.#again(); }) : nothing}
         ${this.#picture()}
@@ -228,7 +229,9 @@ export class EssayFigure extends LightElement implements Drawable {
         </div>
         ${figure.chart === undefined ? nothing : html`<chart-view .app=${app} .name=${figure.chart} .feed=${this.#feedOf()} .beside=${`essay-${figure.id}`}></chart-view>`}
         <div class="essay-text" data-text>${this.#paragraphs()}</div>
-        <p class="essay-actions"><button type="button" class="quiet" data-action="explore" @click=${() => { this.#explore(); }}>${say('explore')}</button></p>
+        ${app.embed === null ? html`<p class="essay-actions">
+          <button type="button" class="quiet" data-action="explore" @click=${() => { this.#explore(); }}>${say('explore')}</button>
+          <button type="button" class="quiet" data-action="embed" @click=${() => { void this.#copyFrame(); }}>${say('embed')}</button></p>` : nothing}
       </section>`;
   }
 
@@ -363,6 +366,13 @@ export class EssayFigure extends LightElement implements Drawable {
       pick: () => undefined,
     };
     return this.#feed;
+  }
+
+  async #copyFrame(): Promise<void> {
+    const { app, figure } = this;
+    app.learn({ id: ESSAY, screen: this.number });
+    const { copyLessonFrame } = await part(() => import('../draw/frame.js'));
+    if (await copyLessonFrame(app, figure.title[app.text.language])) app.notices.info('embed_copied', () => app.text.say(words)('embed.copied'));
   }
 
   /** The same run with all controls; the Back button leads back to this figure. */

@@ -121,10 +121,11 @@ test('a figure is a link, opens in Explore with its settings, and the Back butto
   const title = page.locator('#figure-bursts');
   await expect(title).toBeInViewport();
   const before = await digest(page);
-  await look(page, 5);
+  const shown = await (await look(page, 5)).locator('[data-figure]').getAttribute('data-digest');
   await figure.getByRole('button', { name: english.english.explore }).click();
   await expect(page.locator('page-header [data-tab=explore][aria-current=page]')).toBeVisible();
-  expect(await digest(page)).not.toBe(before);
+  await expect.poll(() => digest(page)).not.toBe(before);
+  expect(await digest(page)).toBe(shown);
   expect(await link(page)).toContain('cv=5');
   await page.goBack();
   await expect(title).toBeInViewport();

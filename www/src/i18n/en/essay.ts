@@ -8,6 +8,8 @@ export const essay = area('essay', {
   'contents': 'Figures of this essay',
   'lessons': 'Lessons',
   'explore': 'Open this in Explore',
+  'embed': 'Copy embed code of this figure (iframe)',
+  'embed.copied': 'Embed code copied. It shows this figure in another page.',
   'slower': 'played {times} times slower',
   'faster': 'played {times} times faster',
   'true_speed': 'played at true speed',

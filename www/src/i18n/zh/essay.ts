@@ -8,6 +8,8 @@ export const essay: Translation<typeof english> = {
   'contents': '本文各图',
   'lessons': '课程',
   'explore': '在“探索”中打开',
+  'embed': '复制这幅图的嵌入代码（HTML）',
+  'embed.copied': '嵌入代码已复制，可在其他网页中显示这幅图。',
   'slower': '放慢 {times} 倍播放',
   'faster': '加快 {times} 倍播放',
   'true_speed': '按真实速度播放',
