@@ -8,6 +8,8 @@ import type { Drawable, Size } from '../app/scheduler.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import '../draw/chart-view.js';
 import { drawPicture, roleOf } from '../hero/hero-picture.js';
+import { layoutOf } from '../hero/layout.js';
+import { Motion } from '../hero/motion.js';
 import { countAt, usedShare } from '../hero/places.js';
 import { signOf } from '../hero/signs.js';
 import { essay as words } from '../i18n/en/essay.js';
@@ -15,7 +17,7 @@ import { hero } from '../i18n/en/hero.js';
 import { paragraphs } from '../lessons/sentence.js';
 import type { Runs } from '../lessons/terms.js';
 import { resolve } from '../simulation/module.js';
-import type { Diagnostic, Moment, ParameterValue, PoolMoment } from '../simulation/types.js';
+import type { Diagnostic, Moment, ParameterValue } from '../simulation/types.js';
 import { sameValues, type Values } from '../simulation/values.js';
 import { ESSAY } from '../state/lesson-place.js';
 import { STATIONS } from '../state/stations.js';
@@ -28,12 +30,11 @@ import { later, slowness, ticking } from './clock.js';
 import { besideOf, firstChosen, givenOf, textsOf, valuesOf, type Chosen, type Essay, type Figure } from './essay.js';
 import { figureControls } from './figure-controls.js';
 import { mayMend, type FigureAnswer, type FigureRuns } from './figure-runs.js';
+import { pictureWords } from './picture-words.js';
 
 /** What sets the clock of a figure by itself. */
 const OWN = 'essay';
 const PHASES = ['queue', 'prefill', 'decode', 'stalled'] as const;
-/** Memory is told in tenths of a percent: a few tokens are none of it. */
-const SHARES = 1000;
 /** A picture that is played to within this of the server's own time is said to be at its speed. */
 const ABOUT = 1.05;
 
@@ -64,6 +65,7 @@ export class EssayFigure extends LightElement implements Drawable {
   #chosenFor: Chosen | null = null;
   #asked: Values | null = null;
   #moment: Moment | null = null;
+  readonly #motion = new Motion();
   #asking = false;
   #stale = false;
   #stop: (() => void) | null = null;
@@ -308,17 +310,10 @@ export class EssayFigure extends LightElement implements Drawable {
     const [wide, high] = [Math.round(width * devicePixelRatio), Math.round(height * devicePixelRatio)];
     if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
     to.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    const t = this.app.text.say(hero);
-    const { format } = this.app.text;
-    const used = ({ kv_tokens: kv, adapter_tokens: adapters, memory_tokens: memory }: PoolMoment): string => format.share(memory > 0 ? Math.round((SHARES * (kv + adapters)) / memory) / SHARES : 0);
-    drawPicture(to, { width, height }, {
-      moment, shares: this.#shares(width), span: this.figure.span_s, colours: this.app.paper(), byUser: this.figure.users !== undefined, marked: null,
-      words: {
-        kv: (pool) => [t('kv', { share: used(pool) })],
-        iteration: ({ loading, computing, iteration_s }) => (computing > 0 ? t('iteration', { time: format.seconds(iteration_s) }) : t(loading > 0 ? 'loading' : 'idle')),
-        more: (count) => `+${format.whole(count)}`,
-      },
-    });
+    const size = { width, height };
+    const picture = { moment, shares: this.#shares(width), span: this.figure.span_s, colours: this.app.paper(), byUser: this.figure.users !== undefined, marked: null, words: pictureWords(this.app.text) };
+    const layout = layoutOf(size, moment, picture);
+    drawPicture(to, size, picture, layout, this.#motion.at(layout.marks, performance.now(), this.dataset['playing'] !== undefined));
     canvas.dataset['drawn'] = String(moment.time_s);
   }
 

@@ -116,16 +116,19 @@ export class EssayView extends LightElement {
     requestAnimationFrame(() => { this.#scrollTo(placed); });
   }
 
+  #heading(number: number): HTMLElement | null {
+    return this.querySelector<HTMLElement>(`essay-figure[data-number="${String(number)}"] h3`);
+  }
+
   #scrollTo(number: number): void {
-    const heading = this.querySelector<HTMLElement>(`essay-figure[data-number="${String(number)}"] h3`);
-    heading?.scrollIntoView({ block: 'start', behavior: 'instant' });
-    heading?.focus({ preventScroll: true });
+    this.#heading(number)?.scrollIntoView({ block: 'start', behavior: 'instant' });
   }
 
   #go(number: number): void {
     this.#ledTo = number;
     this.app.learn({ id: ESSAY, screen: number });
     this.#scrollTo(number);
+    this.#heading(number)?.focus({ preventScroll: true });
   }
 
   protected override render(): TemplateResult {
