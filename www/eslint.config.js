@@ -8,12 +8,12 @@ import tseslint from 'typescript-eslint';
 const ORDER = [
   'generated', 'style', 'lib', 'simulation', 'i18n', 'state', 'studio', 'app', 'offline', 'files', 'pool', 'ui', 'draw', 'headline', 'controls', 'replicas',
   'help', 'hero', 'why', 'search', 'debugger', 'monitor', 'own-request', 'profile', 'workload', 'compare', 'measured-run',
-  'deployment', 'sweep', 'lessons', 'capacity', 'validation', 'gateway', 'explore', 'page',
+  'deployment', 'sweep', 'lessons', 'essay', 'capacity', 'validation', 'gateway', 'explore', 'page',
 ];
 /** Fetched when they are first needed. What is there from the start imports them with `import()`; it would bring them along otherwise. */
 const LATER = [
   'studio', 'pool', 'help', 'hero', 'why', 'search', 'debugger', 'monitor', 'own-request', 'profile', 'workload', 'compare', 'measured-run',
-  'deployment', 'sweep', 'lessons', 'capacity', 'validation', 'gateway',
+  'deployment', 'sweep', 'lessons', 'essay', 'capacity', 'validation', 'gateway',
 ];
 /** Modules of those folders that the first picture needs. */
 const FROM_THE_START = ['studio/trace-file'];

@@ -19,7 +19,7 @@ import { Notices } from '../state/notices.js';
 import { OnScreen } from '../state/on-screen.js';
 import { presetOf, unknownPreset, withPreset, type Preset } from '../state/presets.js';
 import { chartMap, Ghost, newSession, newView, placeName, placeOf, shownOf, splitOf, type Shown, type Tab, type View } from '../state/session.js';
-import { samePlace, type LessonPlace } from '../state/lesson-place.js';
+import { isScreen, samePlace, type LessonPlace } from '../state/lesson-place.js';
 import { setLanguage, type Settings } from '../state/settings.js';
 import type { Language } from '../i18n/format.js';
 import { withoutDefaults, type Store } from '../state/store.js';
@@ -282,7 +282,7 @@ export class App {
 
   /** Goes to a tab; the Back button leads back. The list of lessons is shown with the settings from before the lesson. */
   show(tab: Tab): void {
-    const isBack = tab === 'learn' && this.view.value.lesson !== null;
+    const isBack = tab === 'learn' && isScreen(this.view.value.lesson);
     this.#address.visit(() => {
       if (isBack) this.editor.replace(this.#beforeLesson ?? {}, 'lesson');
       this.view.update({ tab, lesson: null });
@@ -318,7 +318,7 @@ export class App {
   /** Goes to a screen of a lesson; its run comes with it where the lesson is known. */
   learn(lesson: LessonPlace, values: Values | null = null): void {
     if (this.view.value.tab === 'learn' && samePlace(this.view.value.lesson, lesson)) return;
-    if (this.view.value.lesson === null) this.#beforeLesson = this.store.values.value;
+    if (!isScreen(this.view.value.lesson)) this.#beforeLesson = this.store.values.value;
     this.#address.visit(() => {
       if (values !== null) this.editor.replace(values, 'lesson');
       this.view.update({ tab: 'learn', lesson });

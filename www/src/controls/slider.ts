@@ -7,8 +7,11 @@ import { vars } from '../ui/style-vars.js';
 import { Scale, type Stride } from './scale.js';
 
 interface Slider {
-  app: App;
+  /** Where its moves are told. */
+  app: Pick<App, 'text' | 'touch'> & { stopwatch: Pick<App['stopwatch'], 'moved'> };
   parameter: Parameter;
+  /** What it is called, where that is not the parameter's own name. */
+  label?: string;
   range: SliderRange;
   value: number;
   /** The value as it is by now: keys may follow each other faster than the slider is drawn. */
@@ -20,7 +23,7 @@ interface Slider {
 
 const percent = (part: number): string => `${(Math.min(1, Math.max(0, part)) * 100).toFixed(2)}%`;
 
-export function slider({ app, parameter, range, value, now, disabled, set, reset }: Slider): TemplateResult {
+export function slider({ app, parameter, label, range, value, now, disabled, set, reset }: Slider): TemplateResult {
   const scale = new Scale(range, parameter.type === 'integer');
   const { min, max, step } = scale.thumb;
   const marks = parameter.marks.filter((mark) => mark.value >= range.min && mark.value <= range.max);
@@ -41,7 +44,7 @@ export function slider({ app, parameter, range, value, now, disabled, set, reset
   return html`
     <div class="slider">
       <input type="range" ${vars({ '--fill': percent(scale.part(value)) })} min=${min} max=${max} step=${step} .value=${live(String(scale.toThumb(value)))} ?disabled=${disabled}
-        aria-label=${app.text.label(parameter)} aria-valuetext=${app.text.value(parameter, value)}
+        aria-label=${label ?? app.text.label(parameter)} aria-valuetext=${app.text.value(parameter, value)}
         @pointerdown=${() => { app.touch(parameter.id); }} @input=${moved} @keydown=${pressed} @dblclick=${reset}>
       <div class="marks" aria-hidden="true" ?hidden=${marks.length === 0}>
         ${marks.map((mark) => html`<span ${vars({ '--at': percent(scale.part(mark.value)) })}>${app.text.mark(mark.message)}</span>`)}

@@ -1,9 +1,9 @@
 // Where charts come from: the service's last answer, or the workload studio.
-import type { App } from '../app/app.js';
+import type { App, Cursor } from '../app/app.js';
 import type { ChartData } from '../simulation/types.js';
 import type { ReadOut } from './read-out.js';
 import type { MessageKey } from '../i18n/text.js';
-import { both, partsOf, type Watchable } from '../lib/topic.js';
+import { both, partsOf, type Topic, type Watchable } from '../lib/topic.js';
 
 /** A moment on the axis of time, or the point of a request. */
 export interface ChartMark { x: number; request: number | null; words: string }
@@ -15,6 +15,8 @@ export interface ChartFeed {
   readonly zooms: boolean;
   /** Whether values are read out only of the chart under the pointer, not of all with the same clock. */
   readonly readsOnHover?: boolean;
+  /** The clock of its time charts, where that is not the page's. */
+  readonly clock?: Topic<Cursor | null>;
   /** What the charts show, which may be of other settings than the controls say; undefined where it cannot be. */
   readonly of?: 'run' | 'traffic';
   chart(name: string): ChartData | undefined;

@@ -1,12 +1,13 @@
 // One chart: a figure with its title, legend and tools around a canvas. The words are drawn by lit, the canvas by the
 // frame scheduler, what lies under the cursor by hand, since it moves with every pixel.
 import { html, nothing, type TemplateResult } from 'lit';
+import type { Cursor } from '../app/app.js';
 import { LightElement } from '../app/element.js';
 import { ChartSurface } from '../simulation/module.js';
 import type { ChartData, PlotFrame } from '../simulation/types.js';
 import { stationOfChart } from '../state/stations.js';
 import { SPLITS, splitOf } from '../state/session.js';
-import { partsOf, type Watchable } from '../lib/topic.js';
+import { partsOf, type Topic, type Watchable } from '../lib/topic.js';
 import { serviceFeed, type ChartFeed } from './chart-feed.js';
 import { chartTools } from './chart-tools.js';
 import { drawnChart } from './drawn-chart.js';
@@ -61,6 +62,10 @@ export class ChartView extends LightElement implements Drawable, ShownChart {
     return (this.feed ??= serviceFeed(this.app));
   }
 
+  get clock(): Topic<Cursor | null> {
+    return this.source.clock ?? this.app.cursor;
+  }
+
   get chart(): ChartData | undefined {
     return this.source.chart(this.name);
   }
@@ -99,7 +104,7 @@ export class ChartView extends LightElement implements Drawable, ShownChart {
     this.dataset['chart'] = this.name;
     this.#forget = [
       this.source.topic(this.name).subscribe(() => { if (this.tableOpen) this.requestUpdate(); }),
-      this.app.cursor.subscribe(() => { this.#overlay?.update(); }),
+      this.clock.subscribe(() => { this.#overlay?.update(); }),
       this.app.settings.subscribe(() => { if (this.hasUpdated) this.app.scheduler.invalidate(this); }),
     ];
   }

@@ -11,7 +11,7 @@ const BESIDE = 10;
 const SPEAK_AFTER_MS = 300;
 
 export class Overlay {
-  /** Position in data units on a chart whose axis is its own; time charts share the page's cursor. */
+  /** Position in data units on a chart whose axis is its own; time charts share a clock. */
   own: number | null = null;
   readonly #line: HTMLElement;
   readonly #box: HTMLElement;
@@ -39,8 +39,8 @@ export class Overlay {
 
   /** Where the cursor stands in this chart's data units, or null. */
   get x(): number | null {
-    const { chart, app } = this.view;
-    return chart?.x.kind === 'time' ? (app.cursor.value?.time ?? null) : this.own;
+    const { chart, clock } = this.view;
+    return chart?.x.kind === 'time' ? (clock.value?.time ?? null) : this.own;
   }
 
   update(): void {
@@ -56,10 +56,10 @@ export class Overlay {
     const pixel = xToPixel(frame, chart.x, x);
     place(this.#line, { left: pixel, top: frame.top, height: frame.bottom - frame.top });
     const roleName = (role: string): string => this.view.source.role(chart.name, role);
-    const { app: { text, cursor }, source } = this.view;
-    const inHand = chart.x.kind !== 'time' || cursor.value?.chart === this.view.name;
+    const { app: { text }, clock: { value: cursor }, source } = this.view;
+    const inHand = chart.x.kind !== 'time' || cursor?.chart === this.view.name;
     // A box that moves with the picture would cover what it reads.
-    const isQuiet = !inHand && (source.readsOnHover === true || cursor.value?.plays === true);
+    const isQuiet = !inHand && (source.readsOnHover === true || cursor?.plays === true);
     hide(this.#box, isQuiet);
     if (isQuiet) return;
     // Keys move along the axis only.

@@ -35,9 +35,9 @@ export class PlotInput {
   }
 
   #setCursor(pixel: number | null): void {
-    const { chart, frame, app, name } = this.view;
+    const { chart, frame, clock, name } = this.view;
     const x = pixel === null || chart === undefined || frame === null ? null : pixelToX(frame, chart.x, pixel);
-    if (this.#isTime) app.cursor.set(x === null ? null : { time: x, chart: name });
+    if (this.#isTime) clock.set(x === null ? null : { time: x, chart: name });
     else {
       this.overlay.own = x;
       this.overlay.update();

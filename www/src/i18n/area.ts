@@ -2,7 +2,7 @@
 // has the same, and that a caller gives the values which the English text has places for.
 
 export type AreaName =
-  | 'capacity' | 'compare' | 'debugger' | 'deployment' | 'diagnostics' | 'figure' | 'gateway' | 'help' | 'hero' | 'lessons' | 'measured' | 'metrics' | 'measured_run' | 'monitor' | 'names'
+  | 'capacity' | 'compare' | 'debugger' | 'deployment' | 'diagnostics' | 'essay' | 'figure' | 'gateway' | 'help' | 'hero' | 'lessons' | 'measured' | 'metrics' | 'measured_run' | 'monitor' | 'names'
   | 'opening' | 'options' | 'own_model' | 'own_request' | 'page' | 'profile' | 'replicas' | 'search' | 'sweep' | 'crossover' | 'validation' | 'why' | 'workload';
 
 export type Table = Readonly<Record<string, string>>;

@@ -18,6 +18,7 @@ const LATER: Readonly<Record<LaterArea, () => Promise<Table>>> = {
   compare: () => import('./zh/compare.js').then(({ compare }) => compare),
   debugger: () => import('./zh/debugger.js').then(({ debuggerTexts }) => debuggerTexts),
   deployment: () => import('./zh/deployment.js').then(({ deployment }) => deployment),
+  essay: () => import('./zh/essay.js').then(({ essay }) => essay),
   figure: () => import('./zh/figure.js').then(({ figure }) => figure),
   gateway: () => import('./zh/gateway.js').then(({ gateway }) => gateway),
   help: () => import('./zh/help.js').then(({ help }) => help),

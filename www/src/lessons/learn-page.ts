@@ -1,16 +1,20 @@
-// The Learn tab: the lessons, and below them every preset with what it shows. A preset opens in Explore, a lesson here.
+// The Learn tab: the essay, the lessons, and below them every preset with what it shows. A preset opens in Explore, a lesson here.
 import { html, type TemplateResult } from 'lit';
 import type { App } from '../app/app.js';
 import { LightElement } from '../app/element.js';
 import { lessons as words } from '../i18n/en/lessons.js';
 import { fetchLesson, type Lesson } from './lesson.js';
+import { lessonIcon } from './lesson-icon.js';
 import { lessons, progressOf, wantLessons, type LessonEntry } from '../state/lessons.js';
 import { presetOf, presetWords, PRESET_GROUPS } from '../state/presets.js';
 import { partsOf, type Watchable } from '../lib/topic.js';
+import { isScreen } from '../state/lesson-place.js';
+import { Parts } from '../ui/parts.js';
 import './lesson-view.js';
 
-export function learnPage(app: App): LearnPage {
-  return LearnPage.of(app);
+/** `essay` fetches what stands at the top. */
+export function learnPage(app: App, essay: () => Promise<HTMLElement>): LearnPage {
+  return LearnPage.of(app, { essay });
 }
 
 export class LearnPage extends LightElement {
@@ -19,7 +23,9 @@ export class LearnPage extends LightElement {
   declare opened: { id: string; lesson: Lesson } | null;
   /** What could not be fetched: the list, or a lesson by its id. */
   declare failed: string | null;
+  declare essay: () => Promise<HTMLElement>;
   #fetching: string | null = null;
+  readonly #parts = new Parts<'essay', HTMLElement>(() => { this.requestUpdate(); });
 
   protected override watched(): Watchable[] {
     return [this.app.shown, lessons, partsOf(this.app.view, ({ tab }) => tab, ({ lesson }) => lesson)];
@@ -60,8 +66,18 @@ export class LearnPage extends LightElement {
   protected override render(): TemplateResult {
     const { view } = this.app;
     const { lesson } = view.value;
-    if (lesson !== null && view.value.tab === 'learn') return this.#lesson(lesson.id);
-    return html`${this.#list()}${this.#presets()}`;
+    if (isScreen(lesson) && view.value.tab === 'learn') return this.#lesson(lesson.id);
+    if (this.app.embed !== null) return this.#top();
+    return html`${this.#top()}${this.#list()}${this.#presets()}`;
+  }
+
+  /** Asked for when Learn is looked at. */
+  #top(): TemplateResult {
+    const { t } = this.app.text;
+    if (this.app.view.value.tab === 'learn') this.#parts.want('essay', this.essay);
+    const state = this.#parts.state('essay');
+    if (state === 'missing') return html`<p class="notice error" role="alert" data-missing="essay"><span>${t('tab.missing')}</span> <button type="button" @click=${() => { this.#parts.again('essay'); }}>${t('tab.again')}</button></p>`;
+    return state === 'there' ? html`${this.#parts.value('essay')}` : html`<p role="status">${t('tab.loading')}</p>`;
   }
 
   #lesson(id: string): TemplateResult {
@@ -98,7 +114,7 @@ export class LearnPage extends LightElement {
     const { screen, passed } = progressOf(id);
     const state = passed ? html`<small class="passed">✓ ${say('passed')}</small>` : screen > 1 ? html`<small>${say('begun', { screen })}</small>` : '';
     return html`<li><button type="button" data-lesson=${id} @click=${() => { this.app.learn({ id, screen: passed ? 1 : Math.max(1, screen) }); }}>
-      <b>${title[language]}</b> <small>${about[language]}</small> ${state}</button></li>`;
+      ${lessonIcon(id)}<b>${title[language]}</b> <small>${about[language]}</small> ${state}</button></li>`;
   }
 
   #presets(): TemplateResult {

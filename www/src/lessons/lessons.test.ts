@@ -1,64 +1,28 @@
 // The lessons as files: their form, both languages, and every claim recomputed by running the simulator's own module.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import init, { Simulator, take_table } from '../../pkg/servescope.js';
 import { PARAMETER_IDS } from '../generated/parameters.js';
 import { placesOf } from '../i18n/area.js';
-import { isCallErrors, type Summary } from '../simulation/types.js';
 import type { LessonEntry } from '../state/lessons.js';
-import type { Values } from '../simulation/values.js';
-import { HERO, isPoint, orderOf, passes, truthOf, valuesOf, type Lesson, type Screen, type Words } from './lesson.js';
+import { expectBothLanguages, pairsIn, readStatic, SEEDS, simulate, startModule, wordsIn } from '../../tests/simulated.js';
+import { PICTURED } from './lesson-icon.js';
+import { HERO, isPoint, orderOf, passes, truthOf, valuesOf, type Lesson, type Screen } from './lesson.js';
 import { holds, runsIn, valueOf, type Runs } from './terms.js';
 
 const FOLDER = new URL('../../../static/lessons/', import.meta.url);
-const LANGUAGES = ['en', 'zh'] as const;
-/** The quick check takes fewer. */
-const SEEDS = process.env['SERVESCOPE_WHOLE'] ? [1, 2, 3, 4, 5] : [1, 2];
 const MOST_WORDS = 90;
 const MOST_GOAL_WORDS = 40;
 
-function read(name: string): unknown {
-  return JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8'));
-}
-
+const read = (name: string): unknown => readStatic(`lessons/${name}`);
 const index = read('index.json') as LessonEntry[];
 const all = index.map(({ id }) => [id, read(`${id}.json`) as Lesson] as const);
 
-/** Every pair of texts in a file. */
-function words(value: unknown): Words[] {
-  if (typeof value !== 'object' || value === null) return [];
-  if ('en' in value || 'zh' in value) return [value as Words];
-  return Object.values(value).flatMap(words);
-}
-
 function wordsOf({ text, result, predict }: Screen): number {
   const said = [text, ...(result === undefined ? [] : [result]), ...(predict === undefined ? [] : [predict.why])];
-  return said.map(({ en }) => en.split(/\s+/).length).reduce((sum, count) => sum + count, 0);
+  return wordsIn(said);
 }
 
-let simulator: Simulator;
-beforeAll(async () => {
-  await init({ module_or_path: readFileSync(new URL('../../pkg/servescope_bg.wasm', import.meta.url)) });
-  simulator = new Simulator();
-});
-
-/** Begins a run, with the operator table that it asks for. */
-function begin(values: Values): void {
-  try {
-    simulator.begin(values);
-  } catch (thrown) {
-    const file = isCallErrors(thrown) ? thrown.errors.find(({ code }) => code === 'needs_table')?.params['file'] : undefined;
-    if (typeof file !== 'string') throw new Error(JSON.stringify(thrown), { cause: thrown });
-    take_table(file, readFileSync(new URL(`../profiles/${file}.txt`, FOLDER), 'utf8'));
-    simulator.begin(values);
-  }
-}
-
-function simulate(values: Values, seed: number | null): Summary {
-  begin(seed === null ? values : { ...values, seed });
-  while (simulator.advance() < 1);
-  return simulator.finish({ columns: 2, window: null, split_by: 'adapter', in_sight: [] }).summary;
-}
+beforeAll(startModule);
 
 function runsOf(lesson: Lesson, screen: Screen, seed: number | null): Runs {
   const values = valuesOf(lesson, screen);
@@ -70,6 +34,7 @@ it('every lesson is listed, once', () => {
   const explained = index.flatMap(({ explains }) => explains);
   expect(new Set(explained).size).toBe(explained.length);
   for (const id of explained) expect(PARAMETER_IDS).toContain(id);
+  expect([...PICTURED].sort(), 'a picture on its card').toEqual(index.map(({ id }) => id).sort());
 });
 
 describe.each(all)('the lesson %s', (id, lesson) => {
@@ -84,13 +49,7 @@ describe.each(all)('the lesson %s', (id, lesson) => {
   });
 
   it('says everything in both languages, with the same numbers and controls', () => {
-    const found = words({ lesson, entry: index.find((entry) => entry.id === id) });
-    for (const pair of found) {
-      for (const language of LANGUAGES) expect(pair[language].trim(), JSON.stringify(pair)).not.toBe('');
-      expect(placesOf(pair.zh), pair.zh).toEqual(placesOf(pair.en));
-      expect(pair.en).not.toMatch(/\p{Script=Han}/u);
-      expect(pair.zh, pair.zh).not.toMatch(/\p{Script=Han}[A-Za-z0-9]|[A-Za-z0-9]\p{Script=Han}/u);
-    }
+    for (const pair of pairsIn({ lesson, entry: index.find((entry) => entry.id === id) })) expectBothLanguages(pair);
   });
 
   it('is short', () => {

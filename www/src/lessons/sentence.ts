@@ -8,14 +8,17 @@ import { defined } from './defined.js';
 import { kindOf, valueOf, type Runs } from './terms.js';
 import './lesson-control.js';
 
+/** What stands in the places of a text. */
+export type Told = Pick<Screen, 'values' | 'control'>;
+
 const CONTROL = 'control';
 
 /** A paragraph a line; `reported` are the words of the glossary that the screen has explained before. */
-export function paragraphs(app: App, words: Words, screen: Screen, runs: Runs, reported: Set<number>): TemplateResult[] {
+export function paragraphs(app: App, words: Words, screen: Told, runs: Runs, reported: Set<number>): TemplateResult[] {
   return words[app.text.language].split('\n').map((line) => html`<p>${sentence(app, line, screen, runs, reported)}</p>`);
 }
 
-export function sentence(app: App, line: string, screen: Screen, runs: Runs, reported?: Set<number>): unknown[] {
+export function sentence(app: App, line: string, screen: Told, runs: Runs, reported?: Set<number>): unknown[] {
   const parts = line.split(/\{(\w+)\}/);
   return parts.map((part, index) => {
     if (index % 2 === 0) return reported === undefined ? part : defined(app, part, reported);
@@ -32,7 +35,7 @@ export function shownValue(app: App, term: string, runs: Runs): string {
   return value === null ? app.text.say(lessons)('pending') : app.text.format.of(kindOf(term), value);
 }
 
-function control(app: App, screen: Screen): unknown {
+function control(app: App, screen: Told): unknown {
   const parameter = app.parameters.get(screen.control ?? '');
   return parameter === undefined ? '' : html`<lesson-control .app=${app} .parameter=${parameter}></lesson-control>`;
 }

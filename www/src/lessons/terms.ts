@@ -1,18 +1,19 @@
 // What a lesson says of its runs: a term is arithmetic over numbers and metrics, `main.ttft_s.p99 / beside.ttft_s.p99`, a claim
-// compares terms, `main.preemptions > 0 and beside.preemptions = 0`. The same text fills the sentences and is checked by a test.
+// compares terms, `main.preemptions > 0 and beside.preemptions = 0`; `given.` are numbers that a text brings along, such as measured
+// ones. The same text fills the sentences and is checked by a test.
 import type { NumberKind } from '../i18n/format.js';
 import type { Summary } from '../simulation/types.js';
 
 export const RUNS = ['main', 'beside'] as const;
 export type Run = (typeof RUNS)[number];
 /** Null while a run is not there. */
-export type Runs = Readonly<Record<Run, Summary | null>>;
+export type Runs = Readonly<Record<Run, Summary | null>> & { readonly given?: object };
 
 const TOKEN = /\s*(\d+(?:\.\d+)?|[a-z_]\w*(?:\.\w+)*|[-+*/()])/y;
-const METRIC = /^(main|beside)\.(.+)$/;
+const METRIC = /^(main|beside|given)\.(.+)$/;
 
 /** The value of a metric's path in a summary; of `per_user` and `per_adapter`, the next part is the row's id. */
-function metricOf(summary: Summary, path: string): number | null {
+function metricOf(summary: object, path: string): number | null {
   let at: unknown = summary;
   for (const part of path.split('.')) {
     if (Array.isArray(at)) at = at.find((row: { id?: unknown }) => row.id === Number(part));
@@ -47,7 +48,7 @@ export function valueOf(text: string, runs: Runs): number | null {
       if (!/^\d/.test(token)) throw new Error(`not a metric of a run: ${token} in ${text}`);
       return Number(token);
     }
-    const summary = runs[run as Run];
+    const summary = runs[run as keyof Runs] ?? null;
     return (summary === null ? null : metricOf(summary, path)) ?? NaN;
   };
   const product = (): number => {
@@ -96,7 +97,7 @@ function compare(one: number, sign: string, other: number): boolean {
   }
 }
 
-const SHARES = /\.(mean_usage|peak_usage|busy|attainment|attainment_all|hit_rate|share)$/;
+const SHARES = /\.(expected_error\.(?:ttft|tpot)|mean_usage|peak_usage|busy|attainment|attainment_all|hit_rate|share)$/;
 
 /** How a term's value is written: a metric in its unit, anything computed of several as a number. */
 export function kindOf(text: string): NumberKind {
@@ -105,7 +106,7 @@ export function kindOf(text: string): NumberKind {
   if (!isDifference) return 'number';
   if (/_s(\.|$)/.test(metric)) return /output_tokens_per_s|total_tokens_per_s/.test(metric) ? 'count' : 'seconds';
   if (SHARES.test(metric)) return 'share';
-  return /requests\.|preemptions|loads|attempts|tokens/.test(metric) ? 'count' : 'number';
+  return /requests\.|preemptions|loads|attempts|tokens|\.rows/.test(metric) ? 'count' : 'number';
 }
 
 /** The runs that a term or a claim is about. */

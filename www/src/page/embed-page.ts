@@ -8,6 +8,7 @@ import type { Watchable } from '../lib/topic.js';
 import { Parts } from '../ui/parts.js';
 import './embed.css';
 import { part } from '../lib/part.js';
+import { learnTab } from './sections.js';
 
 export class EmbedPage extends LightElement {
   readonly #parts = new Parts<'learn' | 'feed'>(() => { this.requestUpdate(); });
@@ -57,7 +58,7 @@ export class EmbedPage extends LightElement {
   #lesson(): TemplateResult {
     const { app } = this;
     const { t } = app.text;
-    this.#parts.want('learn', () => part(() => import('../lessons/learn-page.js')).then(({ learnPage }) => learnPage(app)));
+    this.#parts.want('learn', () => learnTab(app));
     const state = this.#parts.state('learn');
     return html`<main class="embed lesson" aria-label=${t('page.results')}>
       ${state === 'there' ? this.#parts.value('learn') : state === 'missing' ? html`<p class="notice error" role="alert" data-missing="learn">${t('tab.missing')}

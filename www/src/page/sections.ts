@@ -75,8 +75,14 @@ export interface LateTab {
   load: (app: App) => Promise<Fetched>;
 }
 
+/** The essay is fetched where Learn is looked at, and not for one of its lessons. */
+export async function learnTab(app: App): Promise<HTMLElement> {
+  const { learnPage } = await part(() => import('../lessons/learn-page.js'));
+  return learnPage(app, () => part(() => import('../essay/essay-view.js')).then(({ essayView }) => essayView(app)));
+}
+
 export const LATE_TABS: readonly LateTab[] = [
-  { id: 'learn', load: (app) => part(() => import('../lessons/learn-page.js')).then(({ learnPage }) => learnPage(app)) },
+  { id: 'learn', load: (app) => learnTab(app) },
   { id: 'plan', fold: 'of-traffic', load: (app) => part(() => import('../capacity/capacity-page.js')).then(({ capacityPage }) => capacityPage(app)) },
   { id: 'validation', leads: true, load: (app) => part(() => import('../validation/validation-page.js')).then(({ validationPage }) => validationPage(app)) },
 ];

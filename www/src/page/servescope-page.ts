@@ -51,8 +51,8 @@ export class ServescopePage extends LightElement {
   }
 
   protected override look(): string {
-    const { tab, lesson } = this.app.view.value;
-    return [tab, lesson !== null, this.#hasReplicas, this.#hasGateway, this.#isStory, ...LATE_SECTIONS.map((section) => section.isOpen?.(this.app))].join();
+    const { tab } = this.app.view.value;
+    return [tab, this.#hasReplicas, this.#hasGateway, this.#isStory, ...LATE_SECTIONS.map((section) => section.isOpen?.(this.app))].join();
   }
 
   get #hasReplicas(): boolean {
@@ -79,13 +79,13 @@ export class ServescopePage extends LightElement {
   protected override render(): TemplateResult {
     const { app } = this;
     const { t } = app.text;
-    const { tab, lesson } = app.view.value;
+    const { tab } = app.view.value;
     if (this.#hasGateway || this.#isStory) this.#parts.want('gateway', () => gatewayOf(app));
     const gateway = this.#parts.value('gateway') as GatewayViews | undefined;
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
       <header class="top"><page-header .app=${app}></page-header></header>
-      <div class="columns ${tab === 'learn' ? 'learning' : ''} ${tab === 'validation' ? 'validating' : ''} ${tab === 'learn' && lesson !== null ? 'reading' : ''}">
+      <div class="columns ${tab === 'learn' ? 'learning' : ''} ${tab === 'validation' ? 'validating' : ''} ${tab === 'learn' ? 'reading' : ''}">
         <aside aria-label=${t('page.controls')}><control-panel .app=${app}></control-panel></aside>
         <main id="results" tabindex="-1" aria-label=${t('page.results')}>
           <welcome-doors .app=${app} ?hidden=${tab !== 'explore'}></welcome-doors>

@@ -171,7 +171,7 @@ export const DOCS: readonly DocsPage[] = [
 export interface SectionPlace { id: string; tab: 'explore' | 'learn' | 'plan' | 'validation'; selector: string; title: 'section.source' | 'section.own_request' | 'section.compare' | 'section.sweep' | 'section.why' | 'section.debugger' | 'section.monitor' | 'section.who' | 'section.happens' | 'section.feel' | 'section.arrives' | 'tab.learn' | 'tab.plan' | 'tab.validation'; words: string }
 
 export const SECTIONS: readonly SectionPlace[] = [
-  { id: 'learn', tab: 'learn', selector: 'learn-page', title: 'tab.learn', words: 'lessons course tutorial presets examples class 课程 教学 示例' },
+  { id: 'learn', tab: 'learn', selector: 'learn-page', title: 'tab.learn', words: 'essay how an LLM service works introduction basics lessons course tutorial presets examples class 文章 入门 原理 课程 教学 示例' },
   { id: 'plan', tab: 'plan', selector: 'capacity-page', title: 'tab.plan', words: 'cheapest cost per million tokens cost price USD which GPU how many GPUs replicas sizing capacity budget quantization tensor parallel vllm serve command 最便宜 成本 价格 多少 GPU 容量' },
   { id: 'validation', tab: 'validation', selector: 'validation-page', title: 'tab.validation', words: 'benchmark results accuracy measured error trust AIConfigurator InferenceX compare with a measured run bench serve result import 基准测试 实测 误差' },
   { id: 'source', tab: 'explore', selector: '[data-fold=source]', title: 'section.source', words: 'import trace file upload open CSV JSONL load own data export 导入 上传 文件' },

@@ -9,7 +9,7 @@ import { Cancelled, Refusal, WorkerLink, type WorkerPort } from './worker-link.j
 /** Without an answer and without errors: it is under way. */
 export interface BesideShown { asked: Values; answer: BesideAnswer | null; errors: readonly Diagnostic[] }
 
-function besideWorker(): WorkerPort {
+export function besideWorker(): WorkerPort {
   return new Worker(new URL('./beside-worker.ts', import.meta.url), { type: 'module' });
 }
 

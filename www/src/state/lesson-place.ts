@@ -1,7 +1,15 @@
-// A screen of a lesson as a place of the page, and its name in a link.
+// A screen of a lesson, or a figure of the essay, as a place of the page, and its name in a link.
 
 /** A screen of a lesson, from 1. */
 export interface LessonPlace { id: string; screen: number }
+
+/** The essay is a page of its own: it leaves the settings as they are. */
+export const ESSAY = 'essay';
+
+/** Whether this is a screen of a lesson, whose run is the page's own. */
+export function isScreen(place: LessonPlace | null): place is LessonPlace {
+  return place !== null && place.id !== ESSAY;
+}
 
 /** Of a link: "burstiness.3". */
 export function lessonPlace(name: string): LessonPlace | null {
