@@ -88,23 +88,20 @@ for (const language of ['en', 'zh']) {
   });
 }
 
-test('the first screen says what this is and has three ways in', async ({ page }) => {
+test('the first screen says what this is, and has two doors and a box for what people bring', async ({ page }) => {
   await open(page);
   const welcome = page.locator('.welcome');
   await expect(welcome).toContainText('simulates an LLM inference service');
   await expect(welcome).toBeInViewport();
-  await welcome.locator('[data-door=burst]').click();
-  await expect(page.locator('[data-lesson=burstiness] [data-screen="1"]')).toBeVisible();
+  await welcome.locator('[data-door=understand]').click();
+  await expect(page.getByRole('heading', { name: 'How an LLM service works' })).toBeVisible();
   await page.goBack();
-  await welcome.locator('[data-door=long]').click();
-  await expect(page.locator('[data-lesson=long_prompt] [data-screen="1"]')).toBeVisible();
-  await page.goBack();
-  await welcome.locator('[data-door=own]').click();
-  await expect(welcome.locator('[data-door-lesson]')).toBeVisible();
-  await expect(page.locator('source-section')).toBeVisible();
-  await welcome.locator('[data-door-next]').click();
+  await welcome.locator('[data-door=plan]').click();
   await expect(page.locator(current('plan'))).toBeVisible();
   await page.goBack();
+  await welcome.locator('[data-door=paste]').click();
+  await expect(page.getByRole('dialog', { name: 'Paste or open anything' })).toBeVisible();
+  await page.keyboard.press('Escape');
   await page.locator('.welcome [data-door=close]').click();
   await expect(welcome).toHaveCount(0);
   await open(page);

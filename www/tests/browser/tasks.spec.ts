@@ -14,6 +14,12 @@ import { labelOf, Person, words } from './tasks.js';
 const { t } = words;
 const option = (value: string, parameter: string): string => words.option(value, parameter);
 
+/** What a lesson's card is called. */
+async function lessonName(request: APIRequestContext, id: string): Promise<string> {
+  const index = await (await request.get('lessons/index.json')).json() as { id: string; title: { en: string } }[];
+  return index.find((lesson) => lesson.id === id)?.title.en ?? '';
+}
+
 test('a student learns what this is without doing anything', async ({ page }) => {
   await open(page);
   const welcome = page.getByRole('region', { name: t('welcome.label') });
@@ -22,10 +28,11 @@ test('a student learns what this is without doing anything', async ({ page }) =>
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Servescope');
 });
 
-test('a student sees that bursts queue although the mean rate fits', ONLY_WHOLE, async ({ page }) => {
+test('a student sees that bursts queue although the mean rate fits', ONLY_WHOLE, async ({ page, request }) => {
   await open(page);
   const person = new Person(page);
-  await person.press('button', t('welcome.burst'));
+  await person.press('button', t('tab.learn'));
+  await person.press('button', new RegExp(`^${await lessonName(request, 'burstiness')}`, 'u'));
   await settled(page);
   await person.press('button', words.say(lessons)('playground'));
   await settled(page);
@@ -36,10 +43,11 @@ test('a student sees that bursts queue although the mean rate fits', ONLY_WHOLE,
   person.done();
 });
 
-test('a student sees a long prompt delay a short one', ONLY_WHOLE, async ({ page }) => {
+test('a student sees a long prompt delay a short one', ONLY_WHOLE, async ({ page, request }) => {
   await open(page);
   const person = new Person(page);
-  await person.press('button', t('welcome.long'));
+  await person.press('button', t('tab.learn'));
+  await person.press('button', new RegExp(`^${await lessonName(request, 'long_prompt')}`, 'u'));
   await settled(page);
   await person.press('button', words.say(lessons)('playground'));
   await settled(page);

@@ -446,12 +446,10 @@ export const page = area('page', {
   'list.of_pool': 'Pool {pool}: {words}',
 
   'welcome.label': 'What Servescope is',
-  'welcome.what': 'Servescope simulates an LLM inference service in your browser: requests of many users arrive, wait in a queue, and are batched on GPUs. Drag a control, and every number and chart follows.',
-  'welcome.burst': 'See a burst hit',
-  'welcome.long': 'See a long prompt block short ones',
-  'welcome.own': 'I have a trace and GPUs',
-  'welcome.own.lesson': 'How far to trust the result',
-  'welcome.own.story': 'Open the trace under Traffic source below: a file of requests in any of sixteen formats, or one whose columns you map. Choose engine and GPU in the controls, then search the capacity and compare GPUs in Plan.',
+  'welcome.what': 'Servescope simulates an LLM inference service: requests of many users wait in a queue and share a GPU. Watch, then drag a control.',
+  'welcome.understand': 'Understand how it works',
+  'welcome.plan': 'Plan my service',
+  'welcome.paste': 'Paste a command, a file or a link',
 
   'tab.label': 'Views',
   'tab.learn': 'Learn',

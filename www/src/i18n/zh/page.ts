@@ -446,12 +446,10 @@ export const page: Translation<typeof english> = {
   'list.of_pool': '资源池 {pool}：{words}',
 
   'welcome.label': 'Servescope 是什么',
-  'welcome.what': 'Servescope 在浏览器中模拟 LLM 推理服务：众多用户的请求到达、排队，并在 GPU 上组成批次。拖动任一控件，所有数字和图表随之变化。',
-  'welcome.burst': '看突发流量的影响',
-  'welcome.long': '看长提示词如何阻塞短提示词',
-  'welcome.own': '我有 trace 和 GPU',
-  'welcome.own.lesson': '结果可信到什么程度',
-  'welcome.own.story': '在下方的“流量来源”中打开 trace：支持十六种格式，也可自行指定各列的含义。在控件中选择引擎和 GPU，再到“规划”中搜索容量并比较 GPU。',
+  'welcome.what': 'Servescope 模拟 LLM 推理服务：许多用户的请求排队等待，共用一块 GPU。先看，再拖动任意控件。',
+  'welcome.understand': '了解它如何工作',
+  'welcome.plan': '规划我的服务',
+  'welcome.paste': '粘贴命令、文件或链接',
 
   'tab.label': '视图',
   'tab.learn': '学习',
