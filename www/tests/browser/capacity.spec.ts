@@ -1,4 +1,5 @@
-// The capacity tab: the terminal's numbers, a grid that is ranked, sorted and taken over, what stands in the way, and stopping.
+// The Plan tab: one screen with the answer, the terminal's numbers, a grid that is ranked, sorted and taken over, what stands in the
+// way, and stopping.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,6 +29,55 @@ async function rate(page: Page): Promise<number> {
   return Number(await page.locator('[data-metric="capacity.rate_rps"]').getAttribute('data-value'));
 }
 
+test('the tab answers on one screen, without a choice of GPUs', async ({ page }) => {
+  await open(page, '#tab=plan');
+  await searched(page);
+  const answer = page.locator('p[data-plan=answer]');
+  for (const part of ['[data-plan=load]', '[data-plan=model]', '[data-plan=hardware]', '[data-plan=slo]', 'p[data-plan=answer]', '[data-plan-number=slo]', '[data-plan-number=headroom]', '[data-plan-number=error]', '[data-plan-number=limit]', 'table.ranking tr[data-rank="1"]']) {
+    await expect(page.locator(part)).toBeInViewport({ ratio: 1 });
+  }
+  expect(await page.evaluate(() => scrollY)).toBe(0);
+  await expect(answer).toHaveText(/^Cheapest that meets the SLO: \d+ replicas on NVIDIA .+, tensor parallel 1 serve your 6.6 req\/s on average for [\d.]+ USD an hour, [\d.]+ USD per million tokens\.$/u);
+  await expect(page.locator('[data-plan-number=slo]')).toHaveAttribute('data-value', 'holds');
+  await expect(page.locator('[data-plan-number=error]')).not.toHaveAttribute('data-value', '');
+  // Every GPU of the comparison has a price and measured kernels.
+  const rows = page.locator('table.ranking tr[data-configuration]');
+  expect(await rows.count()).toBeGreaterThan(3);
+  await expect(page.locator('table.ranking tr[data-rank=""]')).toHaveCount(0);
+  await expect(page.locator('table.ranking thead th')).toHaveCount(7);
+  // Little headroom is marked.
+  for (const row of await rows.all()) {
+    const headroom = Number.parseFloat((await row.locator('td').nth(5).innerText()).replace(/[^\d.]/gu, ''));
+    expect(await row.locator('.tight').count()).toBe(headroom < 15 ? 1 : 0);
+  }
+  // The address has no choice that nobody made; a tick makes one, which is kept.
+  expect(page.url()).not.toContain('cpg');
+  const before = await rows.count();
+  await page.locator('details[data-fold=hardware-choice] > summary').click();
+  await page.locator('[data-option=b200_sxm]').uncheck();
+  await expect(rows).toHaveCount(before - 1);
+  await searched(page);
+  await expect(page.locator('[data-plan=hardware]')).not.toContainText('B200');
+  await page.reload();
+  await searched(page);
+  await expect(rows).toHaveCount(before - 1);
+  await page.locator('details[data-fold=hardware-choice] > summary').click();
+  await page.locator('[data-action=suggest]').click();
+  await expect(rows).toHaveCount(before);
+});
+
+test('the comparison that begins by itself is that of the terminal’s grid', async ({ page }) => {
+  test.skip(terminal() === null, 'the terminal is not built');
+  await open(page, '#tab=plan');
+  await searched(page);
+  const said = await page.locator('ranking-table code').innerText();
+  const [, grid = ''] = /capacity\.grid='([^']*)'/u.exec(said) ?? [];
+  const ranked = (JSON.parse(execFileSync(PROGRAM, ['capacity', '--set', `capacity.grid=${grid}`, '--json'], { encoding: 'utf8' })) as { ranking: Ranked[] }).ranking;
+  const places = await page.locator('table.ranking tr[data-configuration]').evaluateAll((all) => all.map((row) => Number((row as HTMLElement).dataset['configuration'])));
+  expect(places).toEqual(ranked.map(({ place }) => place));
+  await expect(page.locator('p[data-plan=answer]')).toHaveAttribute('data-replicas', String(ranked[0]?.need?.replicas));
+});
+
 test('one configuration has the terminal’s capacity, and follows a slider', async ({ page }) => {
   test.skip(terminal() === null, 'the terminal is not built');
   await open(page, `#v=1&tab=capacity${GOAL}`);
@@ -53,7 +103,7 @@ test('a grid is ranked as in the terminal, sorts, and is taken over', async ({ p
   const places = await rows.evaluateAll((all) => all.map((row) => Number((row as HTMLElement).dataset['configuration'])));
   expect(places).toEqual(wanted.map(({ place }) => place));
   expect(await rate(page)).toBe(wanted[0]?.capacity?.rate_rps);
-  await expect(page.locator('[data-plan=answer]')).toHaveAttribute('data-replicas', String(wanted[0]?.need?.replicas));
+  await expect(page.locator('p[data-plan=answer]')).toHaveAttribute('data-replicas', String(wanted[0]?.need?.replicas));
   await page.locator('ranking-table [data-sort]').selectOption('tbt_s');
   await expect(rows.first()).toContainText('Orca');
   await page.locator('ranking-table [data-action=turn-order]').click();
@@ -93,6 +143,7 @@ test('after a configuration was used, Back leads to the ranking with the grid as
 test('axes are added, changed and removed; a wrong one is told', async ({ page }) => {
   await open(page, '#v=1&tab=capacity&sched=vllm_v1');
   await searched(page);
+  await page.locator('[data-fold=hardware-choice] > summary').click();
   await page.locator('[data-fold=grid] > summary').click();
   await page.locator('.add-axis').selectOption('fleet.replicas');
   await expect(page.locator('table.ranking tbody tr')).toHaveCount(3);
