@@ -14,6 +14,7 @@ import { missWords } from './miss.js';
 import { planAnswer } from './plan-answer.js';
 import { planQuestions } from './plan-questions.js';
 import './ranking-table.js';
+import { tokenPrices } from './token-prices-section.js';
 import { capacity } from '../i18n/en/capacity.js';
 
 export function capacityPage(app: App): CapacityPage {
@@ -45,6 +46,7 @@ export class CapacityPage extends LightElement {
       <section class="plan-ranking" aria-labelledby="capacity-grid"><h2 id="capacity-grid">${say('grid.title')}</h2>
         ${rows.length === 0 ? nothing : html`<ranking-table .app=${app} .search=${search}></ranking-table>`}
       </section>
+      <section aria-labelledby="plan-prices">${tokenPrices(app)}</section>
       <section aria-labelledby="capacity-found"><h2 id="capacity-found">${say('found.title')}</h2>
         <p class="about">${say('grid.rule')}</p>
         <p class="capacity-answer" data-metric="capacity.rate_rps" data-value=${shown?.capacity?.rate_rps ?? ''} data-limit=${shown?.capacity?.miss?.kind ?? ''} data-code=${codesOf(shown?.errors ?? [])}>${this.#found()}</p>

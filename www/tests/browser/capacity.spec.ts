@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { ALONE, control, dropFile, expect, numberBox, open, test } from './page.js';
+import type { TokenPrices } from '../../src/capacity/token-prices.js';
 import { PROGRAM, SLORA, terminal } from './terminal.js';
 
 // Short runs: what is tested is that two programs find the same.
@@ -76,6 +77,46 @@ test('the comparison that begins by itself is that of the terminal’s grid', as
   const places = await page.locator('table.ranking tr[data-configuration]').evaluateAll((all) => all.map((row) => Number((row as HTMLElement).dataset['configuration'])));
   expect(places).toEqual(ranked.map(({ place }) => place));
   await expect(page.locator('p[data-plan=answer]')).toHaveAttribute('data-replicas', String(ranked[0]?.need?.replicas));
+});
+
+test('published token prices are drawn and listed, and a deployment opens with the reader’s own traffic', async ({ page }) => {
+  const file = JSON.parse(readFileSync(new URL('../../../static/published/token-prices.json', import.meta.url), 'utf8')) as TokenPrices;
+  await open(page, '#tab=plan&R=9&slot=2');
+  const section = page.locator('token-prices-section');
+  await expect(section).toHaveAttribute('data-state', 'ready');
+  // The caption has the SLO, the traffic and the origin of every price.
+  await expect(section).toContainText('TTFT ≤ 1');
+  for (const { name, price } of file.gpus) {
+    await expect(section.locator('[data-prices=listed]')).toContainText(`${name} `);
+    await expect(section.locator('[data-prices=listed]')).toContainText(`(${price?.source ?? ''}, ${price?.date ?? 'no date given'})`);
+  }
+  for (const [model, { name }] of file.models.entries()) {
+    const chart = section.locator(`[data-chart=token_prices_${String(model)}]`);
+    await expect(chart.locator('h3')).toContainText(name);
+    await chart.scrollIntoViewIfNeeded();
+    await expect(chart.locator('canvas')).toBeVisible();
+  }
+  await section.locator('[data-fold=token-prices] > summary').click();
+  const rows = section.locator('table.token-prices tbody tr');
+  await expect(rows).toHaveCount(file.deployments.length);
+  // A point by key, and a row: the traffic and the SLO are the reader's own.
+  await section.locator('[data-chart=token_prices_0] .plot').focus();
+  await page.keyboard.press('End');
+  await expect(section.locator('[data-chart=token_prices_0] .read-out')).toContainText('USD per million tokens');
+  await page.keyboard.press('Enter');
+  const ends = file.deployments.filter(({ model }) => model === 0).map((deployment) => ({ ...deployment, right: deployment.ttft_s }));
+  const last = ends.sort((one, other) => other.right - one.right)[0];
+  await expect(page.locator('[data-plan=hardware]')).toContainText(file.gpus[last?.gpu ?? -1]?.name ?? 'none');
+  await expect(control(page, 'workload.rate_rps').locator('input.value')).toHaveValue('9');
+  await expect(page.locator('[data-plan="slo.ttft_s"] input')).toHaveValue('2');
+  await searched(page);
+  await expect(page.locator('table.ranking tr[data-configuration]')).toHaveCount(1);
+  await page.goBack();
+  await expect(page.locator('[data-plan="fleet.model"] select')).toHaveValue('qwen3-8b');
+  const open70 = rows.filter({ hasText: 'Llama-3.1-70B' }).filter({ hasText: '4 × NVIDIA H100' });
+  await open70.locator('[data-action=explore]').click();
+  await expect(control(page, 'fleet.model').locator('select')).toHaveValue('llama-3.1-70b');
+  await expect(page.locator('[data-tab=explore]')).toHaveAttribute('aria-current', 'page');
 });
 
 test('one configuration has the terminal’s capacity, and follows a slider', async ({ page }) => {

@@ -210,16 +210,16 @@ impl ConfigurationGrid {
 }
 
 /// Degrees of tensor parallelism that are tried, up to the GPUs of a node.
-const DEGREES: [u32; 4] = [1, 2, 4, 8];
+pub(super) const DEGREES: [u32; 4] = [1, 2, 4, 8];
 
 /// Whether so many GPUs hold the model and its longest request.
-fn holds_model(on_gpu: &Scenario, degree: u32) -> bool {
+pub(super) fn holds_model(on_gpu: &Scenario, degree: u32) -> bool {
     let scenario = with(on_gpu, Id::TensorParallel, Value::Number(f64::from(degree)));
     scenario.pool_tokens(scenario.adapter_ranks()).is_ok()
 }
 
 /// A scenario with another value, which its parameter can have.
-fn with(scenario: &Scenario, id: Id, value: Value) -> Scenario {
+pub(super) fn with(scenario: &Scenario, id: Id, value: Value) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.set(id, value).expect("a value of the parameter table");
     scenario

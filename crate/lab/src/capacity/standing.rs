@@ -148,17 +148,15 @@ impl CapacityEntry {
         let capacity = needed * of_one;
         let headroom = capacity / self.load_rps - 1.0;
         let usd_per_hour = self.usd_per_gpu_hour.map(|usd| usd * gpus);
-        let million_tokens_per_hour =
-            self.tokens_per_request.map(|tokens| SECONDS_PER_HOUR * self.load_rps * tokens / 1e6);
         let cautious = |error: f64| needed.max(f64::ceil(self.load_rps * (1.0 + error) / of_one)) as u32;
         Some(Need {
             load_rps: self.load_rps,
             replicas: needed as u32,
             gpus: gpus as u32,
             usd_per_hour,
-            usd_per_million_tokens: usd_per_hour
-                .zip(million_tokens_per_hour.filter(|&tokens| tokens > 0.0))
-                .map(|(usd, tokens)| usd / tokens),
+            usd_per_million_tokens: usd_per_hour.zip(self.tokens_per_request).and_then(
+                |(usd_per_hour, tokens)| usd_per_million_tokens(usd_per_hour, self.load_rps * tokens),
+            ),
             load_share: self.load_rps / capacity,
             headroom,
             is_tight: headroom < LEAST_HEADROOM,
@@ -183,6 +181,11 @@ impl CapacityEntry {
     fn is_settled(&self) -> bool {
         self.tried.last().is_some_and(|tried| self.is_fixed || tried.holds != Some(false))
     }
+}
+
+/// What a million tokens cost where so many are served a second; none where none is.
+pub(super) fn usd_per_million_tokens(usd_per_hour: f64, tokens_per_s: f64) -> Option<f64> {
+    (tokens_per_s > 0.0).then(|| usd_per_hour / (SECONDS_PER_HOUR * tokens_per_s / 1e6))
 }
 
 /// What a request costs in each configuration: dollars where a price is known of any, else seconds of a GPU.
