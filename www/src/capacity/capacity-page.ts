@@ -16,6 +16,7 @@ import { planQuestions } from './plan-questions.js';
 import './ranking-table.js';
 import { tokenPrices } from './token-prices-section.js';
 import { capacity } from '../i18n/en/capacity.js';
+import './capacity.css';
 
 export function capacityPage(app: App): CapacityPage {
   return CapacityPage.of(app, { search: new CapacityState(app) });

@@ -33,9 +33,13 @@ export function planAnswer(app: App, search: CapacityState): TemplateResult {
 /** No configuration serves the load, or none was found yet. */
 function without(app: App, search: CapacityState, row: Row | undefined): TemplateResult {
   const say = app.text.say(capacity);
-  const { state } = search.answer.value;
-  const isOver = state !== 'running' && row !== undefined;
-  return html`<p class="plan-answer ${isOver ? '' : 'waiting'}" data-plan="answer" aria-live="polite">${isOver ? say('answer.none', { name: configurationName(app, search.answer.value.axes, row), reason: reasonOf(app, row) }) : state === 'running' ? say('answer.searching') : nothing}</p>`;
+  const { axes, state } = search.answer.value;
+  const answered = state === 'ready' && row !== undefined;
+  const words = (): string => {
+    if (answered) return say('answer.none', { name: configurationName(app, axes, row), reason: reasonOf(app, row) });
+    return state === 'running' ? say('answer.searching') : state === 'stopped' ? say('answer.stopped') : '';
+  };
+  return html`<p class="plan-answer ${answered ? '' : 'waiting'}" data-plan="answer" aria-live="polite">${words()}</p>`;
 }
 
 /** Why the first of those that fail does not serve the load. */
@@ -59,7 +63,9 @@ function sentence(app: App, search: CapacityState, row: Row, { replicas, usd_per
   if (row.capacity?.price.is_fixed === true) return say('answer.fleet', { replicas, load, price });
   const isOne = search.answer.value.axes.length === 0;
   const said = isOne ? say('answer.present', { replicas, load, price }) : say('answer.need', { replicas, name, load, price });
-  return row.standing?.rank === 1 && search.answer.value.rows.length > 1 ? say('answer.cheapest', { said }) : said;
+  const { rows, state } = search.answer.value;
+  if (row.standing?.rank !== 1 || rows.length === 1) return said;
+  return say(state === 'ready' ? 'answer.cheapest' : 'answer.so_far', { said });
 }
 
 interface Cell { name: string; title: TemplateResult | string; value: string; mark?: TemplateResult | typeof nothing; note: string; is?: string }

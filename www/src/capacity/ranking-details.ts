@@ -20,9 +20,9 @@ export function rankingDetails(app: App, row: Row): TemplateResult {
     ${DETAILS.map(({ key, kind, of }) => pair(say(key, { quantile }), app.text.format.of(kind, of(row))))}
     ${pair(say('column.check'), checkWords(app, row))}
     ${pair(say('column.limit'), limit === null ? '' : say('limit.told', { what: limit.what, how: limit.how }))}
-    ${pair(say('column.reason'), reason(app, row))}
     ${pair(say('column.price'), priced(row) ? priceWords(app, row) : '')}
     ${pair(say('column.front'), app.text.list(fronts))}
+    ${pair(say('column.reason'), reason(app, row), 'wide')}
     ${pair(say('column.error'), errorWords(app.text, row.capacity?.expected_error ?? null), 'wide')}
   </dl>`;
 }

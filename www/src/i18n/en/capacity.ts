@@ -41,6 +41,8 @@ export const capacity = area('capacity', {
   'answer.searching': 'Searching for the cheapest deployment that meets the SLO at your rate …',
   'answer.none': 'None of these configurations meets the SLO at your rate. {name}: {reason}.',
   'answer.cheapest': 'Cheapest that meets the SLO: {said}',
+  'answer.so_far': 'Cheapest so far: {said}',
+  'answer.stopped': 'The search was stopped before a deployment was found.',
   'answer.fleet': 'The fleet of {replicas} {replicas|replica|replicas} as it is, at your {load}{price}.',
   'answer.load': '{load} req/s',
   'answer.mean_load': '{load} req/s on average',

@@ -41,6 +41,8 @@ export const capacity: Translation<typeof english> = {
   'answer.searching': '正在搜索以你的速率满足 SLO 的最便宜部署……',
   'answer.none': '这些配置都无法以你的速率满足 SLO。{name}：{reason}。',
   'answer.cheapest': '满足 SLO 的最便宜部署：{said}',
+  'answer.so_far': '目前最便宜的部署：{said}',
+  'answer.stopped': '搜索已停止，尚未找到部署。',
   'answer.fleet': '现有的 {replicas} 个副本，承载你{load}{price}。',
   'answer.load': '每秒 {load} 个请求',
   'answer.mean_load': '平均每秒 {load} 个请求',
