@@ -219,6 +219,8 @@ test('what has no rate is told, and a long search stops', ALONE, async ({ page }
   await page.locator('capacity-page [data-action=stop]').click();
   await searched(page, 'stopped');
   await expect(page.locator('capacity-page [data-action=again]')).toBeVisible();
+  // What was not searched is not said to fail.
+  await expect(page.locator('p[data-plan=answer]')).toHaveText('The search was stopped before a deployment was found.');
 });
 
 test('a file is played faster', async ({ page }) => {
