@@ -187,6 +187,8 @@ export type CapacityEntry = {
   gpu: string,
   /** What one of them costs. */
   usd_per_gpu_hour: number | null,
+  /** Tokens of a request on average, its prompt and its output; none where that is not known. */
+  tokens_per_request: number | null,
   /** How far times are to be expected from a real server's: the larger error of TTFT and TPOT; none where it is not known. */
   error: number | null,
   /** The goal's quantile of TTFT at that rate, seconds. */
@@ -230,6 +232,8 @@ export type CapacityMeasures = {
   throughput_rps: number,
   /** Tokens produced over the makespan. */
   output_tokens_per_s: number,
+  /** Tokens of a completed request on average, its prompt and its output; missing where none was completed. */
+  tokens_per_request: number | null,
   /** Outputs that are shorter than asked for. */
   cut_outputs: CutOutputs,
   /** By how much the number in the system grew once the first requests had left, as a share of the arrivals since. */
@@ -268,6 +272,8 @@ export type CapacityNeed = {
   gpus: number,
   /** What these cost an hour. */
   usd_per_hour: number | null,
+  /** What a million tokens of the load cost, prompts and outputs together. */
+  usd_per_million_tokens: number | null,
   /** The load as a share of their capacity. */
   load_share: number,
   /**

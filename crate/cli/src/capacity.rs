@@ -255,7 +255,8 @@ const SHOWN: [usize; 3] = [0, 1, 4];
 fn ranking_header(grid: &ConfigurationGrid, quantiles: [f64; METRICS.len()]) -> Vec<String> {
     let mut header = vec!["rank".to_owned()];
     header.extend(grid.axes.iter().map(|axis| axis.id.row().id.to_owned()));
-    let of_load = ["load/s", "replicas", "model error", "USD/h", "headroom", "in SLO", "simulated"];
+    let of_load =
+        ["load/s", "replicas", "model error", "USD/h", "USD/M tokens", "headroom", "in SLO", "simulated"];
     header.extend(of_load.into_iter().chain(["requests/s", "GPUs", "requests/USD"]).map(str::to_owned));
     let of_metric = |(metric, quantile): (&&str, &f64)| format!("{} {metric}", percent(*quantile));
     header.extend(SHOWN.map(|place| of_metric((&METRICS[place], &quantiles[place]))));
@@ -277,6 +278,7 @@ fn ranking_row(ranked: &Ranked) -> Vec<String> {
     let error = capacity.and_then(|c| c.expected_error).zip(need.and_then(|n| n.cautious_replicas));
     row.push(cell(error.map(|(error, replicas)| format!("+-{:.0} %: {replicas}", 100.0 * error.larger()))));
     row.push(number(need.and_then(|n| n.usd_per_hour), 2));
+    row.push(number(need.and_then(|n| n.usd_per_million_tokens), 3));
     let percent = |x: Option<f64>| x.map_or_else(|| "-".to_owned(), |x| format!("{:.1} %", 100.0 * x));
     let tight = if need.is_some_and(|n| n.is_tight) { " (tight)" } else { "" };
     row.push(percent(need.map(|n| n.headroom)) + tight);

@@ -30,6 +30,7 @@ mod rates;
 mod search;
 mod standing;
 pub mod steadiness;
+pub mod token_prices;
 
 pub use check::{CHECKED, CapacityCheck, Checked, Limit};
 pub use goal::{Goal, METRICS};

@@ -18,6 +18,7 @@ mod own_models;
 mod stories;
 mod time_error;
 mod timed_profiles;
+mod token_prices;
 mod workloads;
 
 servescope_testkit::every_file_is_a_module!();

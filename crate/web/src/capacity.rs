@@ -1,7 +1,7 @@
 //! The capacity search: a configuration in each worker, and the ranking of what they found.
 
 use servescope_lab::capacity::{
-    Capacity, CapacityCheck, CapacityEntry, Goal, Search, quick_search, standings,
+    Capacity, CapacityCheck, CapacityEntry, ConfigurationGrid, Goal, Search, quick_search, standings,
 };
 use servescope_output::replies::{
     CapacityDescribed, CapacityGrid, CapacityReply, CheckedReply, StandingsReply,
@@ -11,7 +11,7 @@ use servescope_settings::diagnostic::Diagnostic;
 use wasm_bindgen::prelude::*;
 
 use crate::inputs::{Inputs, takes_inputs};
-use servescope_boundary::convert::{object, scenario_of, to_js_error, with_charts};
+use servescope_boundary::convert::{object, read_scenario, scenario_of, to_js_error, with_charts};
 use servescope_boundary::types::{
     JsCallErrors, JsCapacity, JsChecked, JsEntries, JsGrid, JsPatch, JsStandings,
 };
@@ -130,6 +130,12 @@ impl CapacitySearch {
         };
         Ok(with_charts(&reply, [("charts", &reply.charts[..])]).unchecked_into())
     }
+}
+
+/// The grid of GPUs to begin a comparison with, as a scenario writes it; none where its GPUs are not to be compared.
+#[wasm_bindgen]
+pub fn grid_of_current_gpus(scenario: &JsPatch) -> Option<String> {
+    Some(ConfigurationGrid::of_current_gpus(&read_scenario(scenario).0)?.to_text())
 }
 
 /// The configurations of a scenario's grid.

@@ -19,7 +19,7 @@ const PAUSE_MS = 50;
 type Rest = Pick<IdleDeadline, 'timeRemaining'>;
 
 /** In idle time, and after a while in any case. */
-function whenIdle(work: (rest: Rest) => void): void {
+export function whenIdle(work: (rest: Rest) => void): void {
   let isOver = false;
   const once = (rest: Rest): void => {
     if (isOver) return;

@@ -9,6 +9,8 @@ vi.mock('../app/own-profile.js', async () => {
   const { Topic: Of } = await import('../lib/topic.js');
   return { ownProfile: new Of(null) };
 });
+/** The GPUs that a search begins with where none were chosen. */
+vi.mock('../simulation/module.js', () => ({ gridOfCurrentGpus: () => 'fleet.gpu=a,b' }));
 /** One configuration, whose search ends when it is let go on. */
 let ends: (() => void) | null = null;
 vi.mock('./capacity-tasks.js', () => ({
@@ -63,7 +65,9 @@ it('shows no answer of former settings, from the change on', async () => {
   expect(search.shown?.capacity).toBeNull();
   ends?.();
   await settled();
-  expect(search.shown?.scenario).toEqual({ 'fleet.gpu': 'third' });
+  // Where none were chosen, the current GPUs are compared, and the scenario stays without a choice.
+  expect(search.shown?.scenario).toEqual({ 'fleet.gpu': 'third', 'capacity.grid': 'fleet.gpu=a,b' });
+  expect(values.value).toEqual({ 'fleet.gpu': 'third' });
   expect(search.answer.value.state).toBe('ready');
   vi.useRealTimers();
 });

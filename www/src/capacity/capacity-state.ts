@@ -1,5 +1,6 @@
 // What the page knows of the capacity search: the newest scenario's answer, as far as it has come.
 import type { App } from '../app/app.js';
+import { whenIdle } from '../app/folded.js';
 import type { ChartFeed } from '../draw/chart-feed.js';
 import { Cancelled, Refusal } from '../simulation/worker-link.js';
 import type { Capacity, CapacityChecked, CapacityEntry, CapacityStanding, ChartData, Diagnostic, ScenarioPatch } from '../simulation/types.js';
@@ -10,6 +11,7 @@ import { Topic } from '../lib/topic.js';
 import { inputsOf } from '../pool/shared-pool.js';
 import type { Inputs } from '../simulation/inputs.js';
 import type { Found } from '../pool/capacity-calls.js';
+import { gridOfCurrentGpus } from '../simulation/module.js';
 import { CapacityTasks } from './capacity-tasks.js';
 import { capacity } from '../i18n/en/capacity.js';
 
@@ -65,6 +67,8 @@ export class CapacityState {
   #ranked: Values[] = [];
   #taking = false;
   #fronts: readonly ChartData[] = [];
+  /** The GPUs to begin with, for the settings that they were asked for. */
+  #current: { values: Values; grid: string } | null = null;
 
   constructor(readonly app: App) {
     this.feed = {
@@ -110,7 +114,7 @@ export class CapacityState {
   take(row: Row, values: ScenarioPatch, tab: Tab): void {
     const { app } = this;
     this.#taking = true;
-    app.adopt({ ...values, [GRID]: app.store.values.value[GRID] ?? '' }, tab);
+    app.adopt({ ...values, [GRID]: this.#ownGrid }, tab);
     this.#taking = false;
     this.chosen.set(row.place);
   }
@@ -127,7 +131,38 @@ export class CapacityState {
   #goOn(): void {
     if (!this.#stale || this.app.view.value.tab !== 'plan') return;
     clearTimeout(this.#settling);
-    this.#settling = setTimeout(() => { void this.search(); }, SETTLE_MS);
+    const turn = this.#turn;
+    this.#settling = setTimeout(() => {
+      // What nobody chose waits until the page has nothing else to do.
+      if (this.isChosen) void this.search();
+      else whenIdle(() => { if (turn === this.#turn) void this.search(); });
+    }, SETTLE_MS);
+  }
+
+  /** Whether the scenario has a grid of its own. */
+  get isChosen(): boolean {
+    return this.#ownGrid !== '';
+  }
+
+  /** What is compared: the scenario's grid, or the current GPUs where it has none. */
+  get grid(): string {
+    return this.isChosen ? this.#ownGrid : this.currentGpus;
+  }
+
+  /** The GPUs to begin a comparison with, as a grid; empty where there are none to compare. */
+  get currentGpus(): string {
+    const { value } = this.app.store.values;
+    if (this.#current?.values !== value) this.#current = { values: value, grid: gridOfCurrentGpus(value) ?? '' };
+    return this.#current.grid;
+  }
+
+  /** The scenario whose configurations are searched. */
+  get searched(): Values {
+    return { ...this.app.store.values.value, [GRID]: this.grid };
+  }
+
+  get #ownGrid(): string {
+    return String(this.app.store.values.value[GRID] ?? '');
   }
 
   /** Stops where it is; what was found stays. */
@@ -142,7 +177,7 @@ export class CapacityState {
     const turn = this.#turn;
     this.#ranked = [this.app.store.values.value];
     try {
-      const { axes, columns, notes, configurations } = await this.#tasks.grid(this.app.store.values.value);
+      const { axes, columns, notes, configurations } = await this.#tasks.grid(this.searched);
       const inputs = await inputsOf(this.app);
       if (turn !== this.#turn) return;
       const rows = configurations.map(({ values, scenario }, place): Row => ({
@@ -260,5 +295,8 @@ function entryOf({ capacity, checks, errors, values }: Row, axes: readonly strin
   const { gpus = 0, replicas = 0, is_fixed = false, gpu = '', usd_per_gpu_hour = null } = capacity?.price ?? {};
   const simulated = checks.map(({ replicas: of, miss }) => ({ replicas: of, holds: miss === null }));
   const tried = capacity !== null && errors.length > 0 ? [...simulated, { replicas: 0, holds: null }] : simulated;
-  return { workload, rate_rps: capacity?.rate_rps ?? null, load_rps: capacity?.load_rps ?? 0, gpus, replicas, is_fixed, gpu, usd_per_gpu_hour, error: larger(capacity?.expected_error ?? null), ttft_s, tbt_s, tried };
+  return {
+    workload, rate_rps: capacity?.rate_rps ?? null, load_rps: capacity?.load_rps ?? 0, gpus, replicas, is_fixed, gpu, usd_per_gpu_hour,
+    tokens_per_request: capacity?.measures?.tokens_per_request ?? null, error: larger(capacity?.expected_error ?? null), ttft_s, tbt_s, tried,
+  };
 }

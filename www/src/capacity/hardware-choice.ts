@@ -1,58 +1,85 @@
-// The model, and the GPUs and degrees of tensor parallelism to compare: several of one kind are an axis of the grid.
-import { html, type TemplateResult } from 'lit';
+// The GPUs and the degrees of tensor parallelism to compare: axes of the grid. Where nothing was chosen, the GPUs that the search
+// begins with are ticked.
+import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app/app.js';
 import { capacity } from '../i18n/en/capacity.js';
 import { hasMeasuredKernels } from '../simulation/module.js';
-import type { ScenarioPatch } from '../simulation/types.js';
+import type { CapacityState } from './capacity-state.js';
 import { gridText, parseGrid } from './grid.js';
-import { planField } from './plan-field.js';
 
 const GRID = 'capacity.grid';
-const MODEL = 'fleet.model';
 const GPU = 'fleet.gpu';
 const PARALLEL = 'fleet.tensor_parallel';
+/** What an hour of a GPU costs. */
+export const PRICES = ['capacity.price_kind', 'capacity.usd_per_gpu_hour'];
 const DEGREES = ['1', '2', '4', '8'];
+/** More names than this are counted, not listed. */
+const LISTED = 4;
 
-export function hardwareChoice(app: App): TemplateResult {
+/** Whether iteration times are of one server, which names no GPU and no model. */
+export function isOfOneServer(app: App): boolean {
+  return app.store.resolved.values['cost.kind'] === 'linear';
+}
+
+/** Leads to iteration times that are of GPUs and models: measured kernels where they exist, the roofline otherwise. */
+export function hardwareStart(app: App): TemplateResult {
   const say = app.text.say(capacity);
-  if (app.store.resolved.values['cost.kind'] === 'linear') {
-    return html`<p class="about">${say('hardware.none')}
-      <button type="button" data-action="hardware" @click=${() => { app.editor.replace(withTimes({ ...app.store.values.value, 'scheduler.kind': 'vllm_v1' }), 'plan'); }}>${say('hardware.start')}</button></p>`;
-  }
+  const start = (): void => {
+    const values = { ...app.store.values.value, 'scheduler.kind': 'vllm_v1' };
+    app.editor.replace({ ...values, 'cost.kind': hasMeasuredKernels(values) ? 'kernels' : 'roofline' }, 'plan');
+  };
+  return html`${say('hardware.none')} <button type="button" data-action="hardware" @click=${start}>${say('hardware.start')}</button>`;
+}
+
+/** Which are compared, in a line. */
+export function comparedGpus(app: App, search: CapacityState): string {
+  const say = app.text.say(capacity);
+  const [gpus, degrees] = [GPU, PARALLEL].map((id) => valuesOf(app, search, id).map((value) => nameOf(app, id, value))) as [string[], string[]];
+  const listed = gpus.length > LISTED ? say('hardware.more', { gpus: app.text.list(gpus.slice(0, LISTED)), more: gpus.length - LISTED }) : app.text.list(gpus);
+  return say('hardware.compared', { gpus: listed, degrees: app.text.list(degrees) });
+}
+
+export function hardwareChoice(app: App, search: CapacityState): TemplateResult {
+  const say = app.text.say(capacity);
   return html`
-    <p class="about">${say('hardware.about')}</p>
-    <div class="goal">${planField(app, MODEL)}</div>
-    ${chips(app, GPU, app.parameters.get(GPU)?.options ?? [])}
-    ${chips(app, PARALLEL, DEGREES)}`;
+    <p class="about">${say(search.isChosen ? 'hardware.chosen' : app.store.resolved.values['cost.kind'] === 'roofline' ? 'hardware.suggested_roofline' : 'hardware.suggested')}
+      ${search.isChosen ? html`<button type="button" class="quiet" data-action="suggest" @click=${() => { suggest(app, search); }}>${say('hardware.suggest')}</button>` : nothing}</p>
+    ${chips(app, search, GPU, app.parameters.get(GPU)?.options ?? [])}
+    ${chips(app, search, PARALLEL, DEGREES)}`;
 }
 
-/** Measured kernels where they exist, the roofline otherwise. */
-function withTimes(values: ScenarioPatch): ScenarioPatch {
-  return { ...values, 'cost.kind': hasMeasuredKernels(values) ? 'kernels' : 'roofline' };
+/** Takes the choice of GPUs back; other axes stay. */
+function suggest(app: App, search: CapacityState): void {
+  const others = parseGrid(search.grid).filter(({ id }) => id !== GPU && id !== PARALLEL);
+  app.editor.set(GRID, others.length === 0 ? null : gridText([...parseGrid(search.currentGpus), ...others]));
 }
 
-/** One value is the setting itself, several are an axis. */
-function chips(app: App, id: string, options: readonly string[]): TemplateResult {
+/** Those of the axis, or the one that the scenario has. */
+function valuesOf(app: App, search: CapacityState, id: string): readonly string[] {
+  const axis = parseGrid(search.grid).find((one) => one.id === id);
+  return axis?.values.split(',').map((value) => value.trim()) ?? [String(app.store.resolved.values[id])];
+}
+
+function nameOf(app: App, id: string, option: string): string {
   const parameter = app.parameters.get(id);
-  const axes = parseGrid(String(app.store.resolved.values[GRID] ?? ''));
-  const axis = axes.find((one) => one.id === id);
-  const ticked = axis?.values.split(',').map((value) => value.trim()) ?? [String(app.store.resolved.values[id])];
+  return parameter?.type === 'choice' ? app.text.value(parameter, option) : option;
+}
+
+/** A tick changes what is compared, and leaves the scenario's own GPU as it is. */
+function chips(app: App, search: CapacityState, id: string, options: readonly string[]): TemplateResult {
+  const parameter = app.parameters.get(id);
+  const ticked = valuesOf(app, search, id);
   const tick = (option: string): void => {
     const next = options.filter((one) => ticked.includes(one) !== (one === option));
-    const [first] = next;
-    if (first === undefined) return;
-    const others = axes.filter((one) => one.id !== id);
-    const grid = gridText(next.length > 1 ? [...others, { id, values: next.join() }] : others);
-    const value = parameter?.type === 'choice' ? first : Number(first);
-    const values = { ...app.store.values.value, [id]: value, [GRID]: grid };
-    // Of several, each without measured kernels takes the roofline's times by itself.
-    const isKernels = app.store.resolved.values['cost.kind'] === 'kernels';
-    app.editor.replace(isKernels && next.length === 1 ? withTimes(values) : values, 'plan');
+    if (next.length === 0) return;
+    const axes = parseGrid(search.grid);
+    const axis = { id, values: next.join() };
+    app.editor.set(GRID, gridText(axes.some((one) => one.id === id) ? axes.map((one) => (one.id === id ? axis : one)) : [...axes, axis]));
   };
   return html`<fieldset class="plan-chips" data-plan=${id}><legend>${parameter === undefined ? id : app.text.label(parameter)}</legend>
     ${options.map((option) => html`<label><input type="checkbox" data-option=${option} .checked=${ticked.includes(option)} @change=${(event: Event) => {
       tick(option);
       // The last one that is ticked stays.
-      (event.target as HTMLInputElement).checked = ticked.length === 1 && ticked[0] === option ? true : (event.target as HTMLInputElement).checked;
-    }}> ${parameter?.type === 'choice' ? app.text.value(parameter, option) : option}</label>`)}</fieldset>`;
+      if (ticked.length === 1 && ticked[0] === option) (event.target as HTMLInputElement).checked = true;
+    }}> ${nameOf(app, id, option)}</label>`)}</fieldset>`;
 }

@@ -10,16 +10,21 @@ export function priced({ capacity }: Pick<Row, 'capacity'>): boolean {
   return capacity !== null && capacity.price.usd_per_gpu_hour !== null;
 }
 
+/** Where a listed price is from, and of which day. */
+export function originWords(app: App, { source, date }: PriceQuote): string {
+  const say = app.text.say(texts);
+  return say('price.origin', { source, date: date ?? say('price.no_date') });
+}
+
 export function priceWords(app: App, { capacity }: Pick<Row, 'capacity'>): string {
   if (capacity === null) return '';
   const say = app.text.say(texts);
   const { usd_per_gpu_hour, kind, quote, gpu } = capacity.price;
   if (usd_per_gpu_hour === null && gpu === '') return say('price.no_gpu');
   const name = app.text.option(kind, KIND);
-  const from = (of: PriceQuote): string => say('price.origin', { source: of.source, date: of.date ?? say('price.no_date') });
-  if (usd_per_gpu_hour !== null) return quote === null ? say('price.own') : say('price.of', { kind: name, origin: from(quote) });
+  if (usd_per_gpu_hour !== null) return quote === null ? say('price.own') : say('price.of', { kind: name, origin: originWords(app, quote) });
   if (quote !== null) {
-    return say('price.other', { kind: name, other: app.text.option(quote.kind, KIND), usd: app.text.format.short(quote.usd_per_gpu_hour), origin: from(quote) });
+    return say('price.other', { kind: name, other: app.text.option(quote.kind, KIND), usd: app.text.format.short(quote.usd_per_gpu_hour), origin: originWords(app, quote) });
   }
   return say('price.none');
 }

@@ -25,6 +25,7 @@ const CELLS: Readonly<Record<string, (row: Row) => Cell>> = {
   cautious_replicas: ({ standing }) => standing?.need?.cautious_replicas,
   load_gpus: ({ standing }) => standing?.need?.gpus,
   load_usd_per_hour: ({ standing }) => standing?.need?.usd_per_hour,
+  load_usd_per_million_tokens: ({ standing }) => standing?.need?.usd_per_million_tokens,
   load_share: ({ standing }) => standing?.need?.load_share,
   load_headroom: ({ standing }) => standing?.need?.headroom,
   load_in_slo: (row) => checkOf(row)?.in_slo,

@@ -6,6 +6,7 @@ import type { Row } from './capacity-state.js';
 import { missWords, quantileWords } from './miss.js';
 import { priced, priceWords } from './price-words.js';
 import { DETAILS } from './ranking-columns.js';
+import { checkWords, limitOf } from './row-words.js';
 import { capacity } from '../i18n/en/capacity.js';
 
 export function rankingDetails(app: App, row: Row): TemplateResult {
@@ -13,12 +14,15 @@ export function rankingDetails(app: App, row: Row): TemplateResult {
   const { standing } = row;
   const fronts = [standing?.is_on_ttft_front === true ? say('front.ttft') : '', standing?.is_on_tbt_front === true ? say('front.tbt') : ''].filter((front) => front !== '');
   const quantile = quantileWords(app);
+  const limit = limitOf(app, row);
   const pair = (name: string, value: string, shape = ''): TemplateResult | typeof nothing => (value === '' ? nothing : html`<div class=${shape}><dt>${name}</dt><dd>${value}</dd></div>`);
   return html`<dl class="ranking-details">
     ${DETAILS.map(({ key, kind, of }) => pair(say(key, { quantile }), app.text.format.of(kind, of(row))))}
-    ${pair(say('column.reason'), reason(app, row))}
+    ${pair(say('column.check'), checkWords(app, row))}
+    ${pair(say('column.limit'), limit === null ? '' : say('limit.told', { what: limit.what, how: limit.how }))}
     ${pair(say('column.price'), priced(row) ? priceWords(app, row) : '')}
     ${pair(say('column.front'), app.text.list(fronts))}
+    ${pair(say('column.reason'), reason(app, row), 'wide')}
     ${pair(say('column.error'), errorWords(app.text, row.capacity?.expected_error ?? null), 'wide')}
   </dl>`;
 }

@@ -1,7 +1,6 @@
 // Every configuration of the grid with what the load needs of it, and on demand with what it can take and what that costs.
 import { html, nothing, type TemplateResult } from 'lit';
 import { repeat } from 'lit/directives/repeat.js';
-import type { App } from '../app/app.js';
 import { downloadText } from '../draw/export-chart.js';
 import { refused } from '../ui/belonging-words.js';
 import { definition } from '../ui/definition.js';
@@ -9,18 +8,17 @@ import { LightElement } from '../app/element.js';
 import { copyVllmCommand } from '../ui/copy.js';
 import { command, encodeLink, vllmServe } from '../simulation/module.js';
 import { Refusal } from '../simulation/worker-link.js';
-import { why } from '../i18n/en/why.js';
-import { causeOf } from '../why/causes.js';
 import type { Watchable } from '../lib/topic.js';
-import { checkOf, chosenOf, larger, plannedReplicas, type CapacityState, type Row } from './capacity-state.js';
+import { checkOf, chosenOf, plannedReplicas, type CapacityState, type Row } from './capacity-state.js';
 import { cannotRun, failuresLine } from './failures.js';
-import { COLUMNS, HEADROOM, REPLICAS, sorted, USD, type Column } from './ranking-columns.js';
+import { COLUMNS, HEADROOM, PER_MILLION, REPLICAS, sorted, USD, type Column } from './ranking-columns.js';
 import { csvOf } from './ranking-csv.js';
 import { rankingDetails } from './ranking-details.js';
-import { missWords, quantileWords } from './miss.js';
+import { quantileWords } from './miss.js';
+import { checkState, checkWords, configurationName, headroomWords, limitOf, tightMark } from './row-words.js';
 import { capacity } from '../i18n/en/capacity.js';
 
-/** Rank, configuration, replicas, price, headroom, simulation, limit. */
+/** Rank, configuration, replicas, the two prices, headroom, SLO met. */
 const WIDTH = 7;
 
 export class RankingTable extends LightElement {
@@ -44,15 +42,14 @@ export class RankingTable extends LightElement {
     const column = COLUMNS.find(({ name }) => name === this.sortKey);
     const shown = sorted(rows.filter((row) => !cannotRun(row)), column, this.ascending ?? true);
     return html`
-      <p class="sorting">${this.#sorting()}</p>
+      ${this.#sorting()}
       <div class="who-scroll" tabindex="0" role="region" aria-labelledby="ranking-caption">
         <table class="who ranking">
           <caption id="ranking-caption">${say('grid.caption', { all: rows.length })}</caption>
           <thead><tr>
             <th scope="col">${say('column.rank')}</th><th scope="col">${say('column.configuration')}</th>
-            ${[REPLICAS, USD, HEADROOM].map((of) => this.#heading(of))}
-            <th scope="col">${definition('about-check', say('column.check'), say('check.about'))}</th>
-            <th scope="col">${definition('about-limit', say('column.limit'), say('limit.about'))}</th>
+            ${[REPLICAS, USD, PER_MILLION, HEADROOM].map((of) => this.#heading(of))}
+            <th scope="col">${definition('about-check', say('column.in_slo'), say('check.about'))}</th>
           </tr></thead>
           <tbody>${repeat(shown, ({ place }) => place, (row) => html`${this.#row(row)}${this.opened?.has(row.place) === true ? html`<tr class="of-row"><td colspan=${WIDTH}>${rankingDetails(app, row)}</td></tr>` : nothing}`)}</tbody>
         </table>
@@ -60,10 +57,10 @@ export class RankingTable extends LightElement {
       ${failuresLine(app, rows, (row) => this.#name(row))}
       <div class="choices">
         <button type="button" @click=${() => { if (!refused(this.app, 'traffic')) downloadText('capacity.csv', this.#csv(), 'text/csv'); }}>${say('grid.csv')}</button>
+        <button type="button" class="quiet" data-action="print" @click=${() => { print(); }}>${say('print')}</button>
       </div>
       ${this.served === undefined ? nothing : html`<pre class="served" tabindex="0" role="region" aria-label=${say('grid.serve')}>${this.served}</pre>`}
-      <p class="about">${say('grid.rule')}</p>
-      <p class="about">${say('grid.command')}: <code>${this.#command()}</code></p>`;
+      <p class="about whole">${say('grid.command')}: <code>${this.#command()}</code></p>`;
   }
 
   #heading({ key, name }: Column): TemplateResult {
@@ -77,10 +74,10 @@ export class RankingTable extends LightElement {
   #sorting(): TemplateResult {
     const say = this.app.text.say(capacity);
     const quantile = quantileWords(this.app);
-    return html`<label>${say('sort.by')} <select data-sort @change=${(event: Event) => { this.#sort((event.target as HTMLSelectElement).value); }}>
+    return html`<p class="sorting"><label>${say('sort.by')} <select data-sort @change=${(event: Event) => { this.#sort((event.target as HTMLSelectElement).value); }}>
         <option value="" .selected=${this.sortKey === undefined}>${say('column.rank')}</option>
         ${COLUMNS.map(({ key, name }) => html`<option value=${name} .selected=${this.sortKey === name}>${say(key, { quantile })}</option>`)}</select></label>
-      <button type="button" class="quiet" data-action="turn-order" ?disabled=${this.sortKey === undefined} @click=${() => { this.ascending = this.ascending === false; }}>${say(this.ascending === false ? 'sort.descending' : 'sort.ascending')}</button>`;
+      <button type="button" class="quiet" data-action="turn-order" ?disabled=${this.sortKey === undefined} @click=${() => { this.ascending = this.ascending === false; }}>${say(this.ascending === false ? 'sort.descending' : 'sort.ascending')}</button></p>`;
   }
 
   #sort(name: string): void {
@@ -88,18 +85,8 @@ export class RankingTable extends LightElement {
     this.sortKey = name === '' ? undefined : name;
   }
 
-  /** What a configuration is told by: the values of the axes. */
-  #name({ values }: Row): string {
-    const { axes } = this.search.answer.value;
-    const named = values.flatMap((value, axis) => {
-      const id = axes[axis] ?? '';
-      const parameter = this.app.parameters.get(id);
-      if (value === '') return [];
-      const shown = axisValue(this.app, id, value);
-      // A GPU and a model say themselves what they are.
-      return [parameter === undefined || parameter.type === 'choice' ? shown : `${this.app.text.label(parameter)} ${shown}`];
-    });
-    return named.length === 0 ? this.app.text.say(capacity)('configuration.present') : this.app.text.list(named);
+  #name(row: Row): string {
+    return configurationName(this.app, this.search.answer.value.axes, row);
   }
 
   #row(row: Row): TemplateResult {
@@ -108,36 +95,35 @@ export class RankingTable extends LightElement {
     const { standing } = row;
     const picked = search.shown?.place === row.place;
     return html`
-      <tr aria-current=${picked ? 'true' : 'false'} data-configuration=${row.place} data-rank=${standing?.rank ?? ''} data-unranked=${standing?.unranked ?? ''}>
+      <tr aria-current=${picked ? 'true' : 'false'} data-configuration=${row.place} data-rank=${standing?.rank ?? ''} data-unranked=${standing?.unranked ?? ''} data-limit=${limitOf(app, row)?.by ?? ''}>
         <td>${standing?.rank ?? '–'}</td>
-        <td class="configuration"><button type="button" class="quiet" title=${say('grid.show')} @click=${() => { search.chosen.set(row.place); }}>${this.#name(row)}</button>
-          ${row.capacity === null ? nothing : html`<span class="row-actions">${this.#actions(row)}</span>`}</td>
+        <td><div class="configuration"><button type="button" class="quiet" title=${say('grid.show')} @click=${() => { search.chosen.set(row.place); }}>${this.#name(row)}</button>
+          ${row.capacity === null ? nothing : html`<span class="row-actions">${this.#actions(row)}</span>`}</div></td>
         <td data-cautious=${standing?.need?.cautious_replicas ?? ''}>${this.#replicas(row)}</td>
         <td>${app.text.format.of(USD.kind, USD.of(row))}</td>
-        <td data-tight=${standing?.need?.is_tight ?? nothing}>${this.#headroom(row)}
-          ${standing?.need?.is_tight === true ? html`<small class="tight">${definition(`about-tight-${String(row.place)}`, say('headroom.tight'), say('headroom.tight.about'))}</small>` : nothing}</td>
-        <td class="reason" data-check=${checkState(row)} data-digest=${checkOf(row)?.digest ?? ''}>${this.#check(row)}</td>
-        <td class="reason" data-limit=${row.capacity?.binding?.parameter ?? row.checks.at(-1)?.limit?.cause ?? ''}>${this.#limit(row)}</td>
+        <td>${app.text.format.of(PER_MILLION.kind, PER_MILLION.of(row))}</td>
+        <td data-tight=${standing?.need?.is_tight ?? nothing}>${tightMark(app, row, `about-tight-${String(row.place)}`)} ${headroomWords(app, row)}</td>
+        <td data-check=${checkState(row)} data-digest=${checkOf(row)?.digest ?? ''} title=${checkWords(app, row)}>${this.#slo(row)}</td>
       </tr>`;
   }
 
-  /** How many, of how many GPUs, and how many where the times are off as far as they were off elsewhere. */
-  #replicas({ standing, capacity: found }: Row): TemplateResult | string {
+  /** How many, and how many where the times are off as far as they were off elsewhere. */
+  #replicas({ standing, place }: Row): TemplateResult | string {
     const need = standing?.need;
     const { text } = this.app;
     if (need === undefined || need === null) return '–';
     const say = text.say(capacity);
-    const error = larger(found?.expected_error ?? null);
-    const { cautious_replicas: cautious, replicas, gpus } = need;
-    return html`${text.format.whole(replicas)} <small>${say('replicas.gpus', { gpus })}</small>
-      ${error === null || cautious === null ? nothing : html`<small class="cautious">${say('replicas.cautious', { replicas: cautious, error: text.format.share(error) })}</small>`}`;
+    const { cautious_replicas: cautious, replicas } = need;
+    const isMore = cautious !== null && cautious > replicas;
+    return html`${text.format.whole(replicas)} ${isMore ? html`<small>${definition(`about-cautious-${String(place)}`, say('replicas.cautious', { replicas: cautious }), say('replicas.cautious.about'))}</small>` : nothing}`;
   }
 
-  /** A share of several hundred per cent is read as a factor. */
-  #headroom(row: Row): string {
-    const { format } = this.app.text;
-    const share = HEADROOM.of(row);
-    return share !== null && share >= 1 ? this.app.text.say(capacity)('headroom.times', { times: format.short(1 + share) }) : format.of(HEADROOM.kind, share);
+  /** The share of requests within the SLO; of what fails, that it does. */
+  #slo(row: Row): string {
+    const say = this.app.text.say(capacity);
+    const state = checkState(row);
+    if (state === 'fails') return say('check.failed');
+    return this.app.text.format.of('share', checkOf(row)?.in_slo ?? null);
   }
 
   #actions(row: Row): TemplateResult {
@@ -151,7 +137,7 @@ export class RankingTable extends LightElement {
     const isOpen = this.opened?.has(row.place) === true;
     return html`<button type="button" class="quiet use" title=${say('grid.use_these')} @click=${() => { this.#use(row); }}>${say('grid.use')}</button>
       <a class="explore" href=${`#${encodeLink(scenario)}`} title=${say('grid.explore.about')} @click=${open}>${say('grid.explore')}</a>
-      ${row.scenario['scheduler.kind'] === 'vllm_v1' ? html`<button type="button" class="quiet serve" title=${say('grid.serve.about')} @click=${() => { void this.#serve(row); }}>${say('grid.serve')}</button>` : nothing}
+      ${(row.scenario['scheduler.kind'] ?? app.store.resolved.defaults['scheduler.kind']) === 'vllm_v1' ? html`<button type="button" class="quiet serve" title=${say('grid.serve.about')} @click=${() => { void this.#serve(row); }}>${say('grid.serve')}</button>` : nothing}
       <button type="button" class="quiet" data-action="details" aria-expanded=${isOpen} @click=${() => { this.#toggle(row.place); }}>${say('grid.details')}</button>`;
   }
 
@@ -181,24 +167,9 @@ export class RankingTable extends LightElement {
     }
   }
 
-  /** A limit of the scheduler without which more is served, or what most of the delays come from. */
-  #limit({ checks, capacity: found }: Row): string {
-    const { text } = this.app;
-    const say = text.say(capacity);
-    const { format } = text;
-    const binding = found?.binding ?? null;
-    if (binding !== null) {
-      const parameter = this.app.parameters.get(binding.parameter);
-      return say('limit.binding', { name: parameter === undefined ? '' : text.label(parameter), value: format.whole(binding.value), raised: format.whole(binding.raised), rate: format.short(binding.rate_rps) });
-    }
-    const limit = checks.at(-1)?.limit;
-    if (limit === undefined || limit === null) return '–';
-    return say('limit.told', { cause: text.say(why)(causeOf(limit.cause)), share: format.share(limit.share) });
-  }
-
   #command(): string {
-    const { app } = this;
-    return command(app.store.values.value, app.traceFile.info.value?.name ?? '').replace('servescope simulate', 'servescope capacity');
+    const { app, search } = this;
+    return command(search.searched, app.traceFile.info.value?.name ?? '').replace('servescope simulate', 'servescope capacity');
   }
 
   /** In the order of the ranking, as the terminal's. */
@@ -206,29 +177,6 @@ export class RankingTable extends LightElement {
     const { rows, axes, columns } = this.search.answer.value;
     return csvOf(rows, axes, columns);
   }
-
-  /** What the simulated replicas showed at the load, or why there are none. */
-  #check(row: Row): string {
-    const { checks, errors } = row;
-    const { text } = this.app;
-    const say = text.say(capacity);
-    if (errors.length > 0) return say('check.not', { message: text.diagnostics(errors) });
-    if (checks.length === 0) return '–';
-    const reported = checks.map(({ miss, replicas }) => (miss === null ? say('check.holds', { n: replicas }) : say('check.fails', { n: replicas, reason: missWords(this.app, miss) })));
-    const within = checkOf(row)?.in_slo;
-    return [...reported, ...(within === undefined ? [] : [say('check.in_slo', { share: text.format.share(within) })])].join('; ');
-  }
-}
-
-/** A value of an axis as the reader knows it. */
-export function axisValue(app: App, id: string, value: string): string {
-  const parameter = app.parameters.get(id);
-  return parameter === undefined ? app.text.option(value, id) : app.text.choice(parameter, value);
-}
-
-function checkState(row: Row): string {
-  const check = row.checks.at(-1);
-  return check === undefined ? '' : check.miss === null ? 'holds' : 'fails';
 }
 
 customElements.define('ranking-table', RankingTable);

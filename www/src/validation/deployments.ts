@@ -1,4 +1,5 @@
 // Measured deployments of the file that the terminal's core wrote: rows, what they have in common, and their charts.
+import { series } from '../draw/series.js';
 import { fetchJson } from '../state/presets.js';
 import type { Axis, ChartData, RelativeErrors, Series } from '../simulation/types.js';
 
@@ -159,14 +160,9 @@ export function answeredOf(passed: readonly Row[]): Row[] {
     .sort((one, other) => one.deployment.model.localeCompare(other.deployment.model, 'en') || one.deployment.gpu.localeCompare(other.deployment.gpu, 'en') || one.id - other.id);
 }
 
-const NONE = new Float64Array();
 export const ROLES: Readonly<Record<Half, string>> = { left_out: 'ttft', calibrated: 'waiting', borrowed: 'kv' };
 const DIAGONAL = 'expected';
 const PICKED = 'whole';
-
-function series(role: string, mark: Series['mark'], x: readonly number[], y: readonly number[], id: readonly number[] = []): Series {
-  return { role, mark, x: Float64Array.from(x), y: Float64Array.from(y), y0: NONE, x2: NONE, id: Float64Array.from(id), label: '' };
-}
 
 /** Predicted against measured: one range on both axes, so that the diagonal is where they agree. */
 export function scatter(measure: Measure, answered: readonly Row[], picked: Row | null): ChartData {
@@ -175,7 +171,7 @@ export function scatter(measure: Measure, answered: readonly Row[], picked: Row 
   const [least, most] = [Math.min(...all) / 1.2, Math.max(...all) * 1.2];
   const axis: Axis = { unit: 's', scale: 'log', kind: 'value', min: least, max: most };
   const points = (role: string, rows: readonly Row[]): Series =>
-    series(role, 'points', rows.map(({ measured }) => measured[measure]), rows.map(own), rows.map(({ id }) => id));
+    series(role, 'points', rows.map(({ measured }) => measured[measure]), rows.map(own), { id: Float64Array.from(rows, ({ id }) => id) });
   const halves = [...HALVES].reverse().map((half) => ({ half, rows: answered.filter((row) => halfOf(row) === half) })).filter(({ rows }) => rows.length > 0);
   const isDrawn = picked !== null && answered.includes(picked);
   return {

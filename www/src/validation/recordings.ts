@@ -1,4 +1,5 @@
 // VTC's recorded runs as the terminal wrote them down, and their charts.
+import { series } from '../draw/series.js';
 import { fetchJson } from '../state/presets.js';
 import type { Axis, ChartData, Series } from '../simulation/types.js';
 
@@ -29,16 +30,11 @@ export function rpmLimit({ scheduler }: Run): number | null {
   return limit === undefined ? null : Number(limit);
 }
 
-const NONE = new Float64Array();
 const RECORDED = 'expected';
 /** Bars in ink would outweigh ours. */
 const RECORDED_BARS = 'host';
 /** Width of a bar, of the place of two. */
 const BAR = 0.38;
-
-function series(role: string, mark: Series['mark'], x: readonly number[], y: readonly number[], more: Partial<Series> = {}): Series {
-  return { role, mark, x: Float64Array.from(x), y: Float64Array.from(y), y0: NONE, x2: NONE, id: NONE, label: '', ...more };
-}
 
 function upward(unit: string, all: readonly Series[]): Axis {
   const top = Math.max(0, ...all.flatMap(({ y }) => [...y]));

@@ -1,8 +1,9 @@
 //! A grid of configurations: every combination of some parameters' values.
 
+use servescope_cost::gpus::GPUS;
 use servescope_settings::diagnostic::Diagnostic;
-use servescope_settings::parameters::choices::CostKind;
-use servescope_settings::parameters::{Id, string_list};
+use servescope_settings::parameters::choices::{CostKind, PRICE_KIND};
+use servescope_settings::parameters::{Id, Value, string_list};
 use servescope_settings::scenario::Scenario;
 
 /// Most configurations of a grid.
@@ -106,6 +107,55 @@ impl ConfigurationGrid {
         Self::parse(texts.iter().map(String::as_str))
     }
 
+    /// The GPUs to begin a comparison with: those with a price of the scenario's kind and, where its times are measured
+    /// kernels, with kernels of its model; and the least degree of tensor parallelism with which each of them holds the model,
+    /// beside the scenario's own. The scenario's GPU comes first. None where its GPUs are not to be compared: its cost model
+    /// is of one server, its pools have GPUs of their own, its price is that of one GPU, or fewer than two are left.
+    pub fn of_current_gpus(scenario: &Scenario) -> Option<Self> {
+        let kind = scenario.chosen(CostKind::ID);
+        if !matches!(kind, CostKind::Kernels | CostKind::Roofline)
+            || scenario.is_fleet_fixed()
+            || scenario.number(Id::UsdPerGpuHour) > 0.0
+        {
+            return None;
+        }
+        let (own_gpu, own_degree) =
+            (scenario.choice(Id::FleetGpu), scenario.number(Id::TensorParallel) as u32);
+        let mut gpus = Vec::new();
+        let mut degrees = Vec::new();
+        for gpu in GPUS.iter().filter(|gpu| gpu.price_of(scenario.chosen(PRICE_KIND)).is_some()) {
+            let on_gpu = with(scenario, Id::FleetGpu, Value::Choice(gpu.id));
+            if kind == CostKind::Kernels && !on_gpu.has_measured_kernels() {
+                continue;
+            }
+            let Some(degree) = DEGREES.into_iter().find(|&degree| holds_model(&on_gpu, degree)) else {
+                continue;
+            };
+            gpus.insert(if gpu.id == own_gpu { 0 } else { gpus.len() }, gpu.id.to_owned());
+            degrees.push(degree);
+            degrees.extend(holds_model(&on_gpu, own_degree).then_some(own_degree));
+        }
+        let usual = DEGREES.into_iter().filter(|degree| degrees.contains(degree));
+        let other = Some(own_degree).filter(|own| degrees.contains(own) && !DEGREES.contains(own));
+        let degrees = usual.chain(other).map(|degree| degree.to_string()).collect();
+        (gpus.len() > 1).then(|| Self {
+            axes: vec![
+                GridAxis { id: Id::FleetGpu, values: gpus },
+                GridAxis { id: Id::TensorParallel, values: degrees },
+            ],
+        })
+    }
+
+    /// As a scenario writes it; axes of lists have semicolons between the entries.
+    pub fn to_text(&self) -> String {
+        let axis = |axis: &GridAxis| {
+            let values: Vec<String> = axis.values.iter().map(|value| value.replace(',', ";")).collect();
+            format!("{}={}", axis.id.row().id, values.join(","))
+        };
+        let axes: Vec<String> = self.axes.iter().map(axis).collect();
+        string_list::join(axes.iter().map(String::as_str))
+    }
+
     /// The axes that change nothing in any of the configurations, and are left out; and that not all have measured kernels.
     pub fn notes(&self, configurations: &[Configuration]) -> Vec<Diagnostic> {
         let is_without = |place: &usize| configurations.iter().all(|one| one.values[*place].is_empty());
@@ -159,6 +209,22 @@ impl ConfigurationGrid {
     }
 }
 
+/// Degrees of tensor parallelism that are tried, up to the GPUs of a node.
+pub(super) const DEGREES: [u32; 4] = [1, 2, 4, 8];
+
+/// Whether so many GPUs hold the model and its longest request.
+pub(super) fn holds_model(on_gpu: &Scenario, degree: u32) -> bool {
+    let scenario = with(on_gpu, Id::TensorParallel, Value::Number(f64::from(degree)));
+    scenario.pool_tokens(scenario.adapter_ranks()).is_ok()
+}
+
+/// A scenario with another value, which its parameter can have.
+pub(super) fn with(scenario: &Scenario, id: Id, value: Value) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.set(id, value).expect("a value of the parameter table");
+    scenario
+}
+
 /// Whether a parameter says what arrives, so that configurations with other values of it do not serve the same.
 pub fn is_of_workload(id: Id) -> bool {
     id.row().id.starts_with("workload.")
@@ -187,6 +253,37 @@ mod tests {
     use servescope_settings::parameters::choices::SCHEDULER;
 
     use super::*;
+
+    #[test]
+    fn a_comparison_begins_with_gpus_that_have_a_price_and_kernels() {
+        let grid = |settings: &[(&str, &str)]| {
+            let mut scenario = Scenario::default();
+            for (path, value) in settings {
+                scenario.set_text(path, value).unwrap();
+            }
+            ConfigurationGrid::of_current_gpus(&scenario)
+        };
+        let small = grid(&[]).unwrap();
+        assert_eq!(
+            small.to_text(),
+            "fleet.gpu=h100_sxm,a100_80_sxm,h200_sxm,b200_sxm,l40s|fleet.tensor_parallel=1"
+        );
+        assert_eq!(
+            ConfigurationGrid::parse(string_list::split(&small.to_text()).iter().map(String::as_str)),
+            Ok(small)
+        );
+        // One GPU holds 140 GB of weights beside the longest request nowhere: two of the largest do, and eight L40S.
+        let large = grid(&[("fleet.model", "llama-3.1-70b")]).unwrap();
+        assert_eq!(large.axes[1].values, ["2", "4", "8"]);
+        // AMD's GPUs have no measured kernels.
+        let modelled = grid(&[("cost.kind", "roofline")]).unwrap();
+        assert!(modelled.axes[0].values.iter().any(|gpu| gpu == "mi300x"));
+        for of_one in
+            [("cost.kind", "linear"), ("capacity.usd_per_gpu_hour", "2"), ("fleet.pools", "fleet.gpu=l4")]
+        {
+            assert_eq!(grid(&[of_one]), None, "{of_one:?}");
+        }
+    }
 
     #[test]
     fn combinations_without_effect_are_left_out() {

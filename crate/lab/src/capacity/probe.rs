@@ -25,6 +25,8 @@ pub struct Measures {
     pub throughput_rps: f64,
     /// Tokens produced over the makespan.
     pub output_tokens_per_s: f64,
+    /// Tokens of a completed request on average, its prompt and its output; missing where none was completed.
+    pub tokens_per_request: Option<f64>,
     /// Outputs that are shorter than asked for.
     pub cut_outputs: CutOutputs,
     /// By how much the number in the system grew once the first requests had left, as a share of the arrivals since.
@@ -125,14 +127,20 @@ impl Probe {
         ];
         let growth = Growth::of_report(report, window_us);
         let end_s = report.results.iter().filter_map(|result| result.finish_us).fold(0.0, f64::max) / 1e6;
-        let completed = report.results.iter().filter(|result| result.outcome == Outcome::Completed).count();
+        let completed: Vec<usize> = (0..report.results.len())
+            .filter(|&id| report.results[id].outcome == Outcome::Completed)
+            .collect();
+        let tokens_of =
+            |id: usize| u64::from(report.trace.input_tokens[id]) + u64::from(report.results[id].produced);
+        let tokens: u64 = completed.iter().map(|&id| tokens_of(id)).sum();
         let produced: u64 = report.results.iter().map(|result| u64::from(result.produced)).sum();
         let per_s = |amount: f64| if end_s > 0.0 { amount / end_s } else { 0.0 };
         let measures = Measures {
             requests: report.results.len() as u64,
             quantile_s: quantile_s.map(|value| value.filter(|s| s.is_finite())),
-            throughput_rps: per_s(completed as f64),
+            throughput_rps: per_s(completed.len() as f64),
             output_tokens_per_s: per_s(produced as f64),
+            tokens_per_request: (!completed.is_empty()).then(|| tokens as f64 / completed.len() as f64),
             cut_outputs: CutOutputs::of(report),
             growth: growth.share,
             growth_noise: growth.noise(),

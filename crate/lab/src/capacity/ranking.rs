@@ -85,6 +85,7 @@ impl Ranked {
                 is_fixed: false,
                 gpu: String::new(),
                 usd_per_gpu_hour: None,
+                tokens_per_request: None,
                 error: None,
                 ttft_s: None,
                 tbt_s: None,
@@ -101,6 +102,7 @@ impl Ranked {
             is_fixed: capacity.price.is_fixed,
             gpu: capacity.price.gpu.to_owned(),
             usd_per_gpu_hour: capacity.price.usd_per_gpu_hour,
+            tokens_per_request: capacity.measures.and_then(|measures| measures.tokens_per_request),
             error: capacity.expected_error.map(|error| error.larger()),
             ttft_s: times[0],
             tbt_s: times[1],
@@ -252,7 +254,7 @@ pub fn csv(grid: &ConfigurationGrid, ranking: &[Ranked]) -> String {
 }
 
 /// The columns of the CSV with what serves the load, and its price.
-const OF_LOAD: [&str; 17] = [
+const OF_LOAD: [&str; 18] = [
     "rank",
     "load_rps",
     "load_replicas",
@@ -260,6 +262,7 @@ const OF_LOAD: [&str; 17] = [
     "cautious_replicas",
     "load_gpus",
     "load_usd_per_hour",
+    "load_usd_per_million_tokens",
     "load_share",
     "load_headroom",
     "load_in_slo",
@@ -286,6 +289,7 @@ fn cells_of_load(ranked: &Ranked) -> [String; OF_LOAD.len()] {
         cell(need.and_then(|n| n.cautious_replicas)),
         cell(need.map(|n| n.gpus)),
         cell(need.and_then(|n| n.usd_per_hour)),
+        cell(need.and_then(|n| n.usd_per_million_tokens)),
         cell(need.map(|n| n.load_share)),
         cell(need.map(|n| n.headroom)),
         cell(ranked.check().map(|check| check.in_slo)),

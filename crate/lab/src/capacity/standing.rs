@@ -10,6 +10,8 @@ const MOST_TRIED: usize = 12;
 /// With less headroom a deployment is tight: real traffic varies by more from day to day.
 const LEAST_HEADROOM: f64 = 0.15;
 
+const SECONDS_PER_HOUR: f64 = 3600.0;
+
 /// What the order of a configuration depends on.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
@@ -31,6 +33,8 @@ pub struct CapacityEntry {
     pub gpu: String,
     /// What one of them costs.
     pub usd_per_gpu_hour: Option<f64>,
+    /// Tokens of a request on average, its prompt and its output; none where that is not known.
+    pub tokens_per_request: Option<f64>,
     /// How far times are to be expected from a real server's: the larger error of TTFT and TPOT; none where it is not known.
     pub error: Option<f64>,
     /// The goal's quantile of TTFT at that rate, seconds.
@@ -64,6 +68,8 @@ pub struct Need {
     pub gpus: u32,
     /// What these cost an hour.
     pub usd_per_hour: Option<f64>,
+    /// What a million tokens of the load cost, prompts and outputs together.
+    pub usd_per_million_tokens: Option<f64>,
     /// The load as a share of their capacity.
     pub load_share: f64,
     /// By which share of itself the load can rise until it is at their capacity, where the goal breaks; negative where a fleet that is
@@ -119,7 +125,7 @@ impl CapacityEntry {
 
     /// USD for a request.
     pub fn usd_per_request(&self) -> Option<f64> {
-        Some(self.gpu_s_per_request()? * self.usd_per_gpu_hour? / 3600.0)
+        Some(self.gpu_s_per_request()? * self.usd_per_gpu_hour? / SECONDS_PER_HOUR)
     }
 
     /// What serves the load, where that is known: as many replicas as its capacity says, or one more where the goal does
@@ -141,12 +147,16 @@ impl CapacityEntry {
         let gpus = needed * (f64::from(self.gpus) / replicas);
         let capacity = needed * of_one;
         let headroom = capacity / self.load_rps - 1.0;
+        let usd_per_hour = self.usd_per_gpu_hour.map(|usd| usd * gpus);
         let cautious = |error: f64| needed.max(f64::ceil(self.load_rps * (1.0 + error) / of_one)) as u32;
         Some(Need {
             load_rps: self.load_rps,
             replicas: needed as u32,
             gpus: gpus as u32,
-            usd_per_hour: self.usd_per_gpu_hour.map(|usd| usd * gpus),
+            usd_per_hour,
+            usd_per_million_tokens: usd_per_hour.zip(self.tokens_per_request).and_then(
+                |(usd_per_hour, tokens)| usd_per_million_tokens(usd_per_hour, self.load_rps * tokens),
+            ),
             load_share: self.load_rps / capacity,
             headroom,
             is_tight: headroom < LEAST_HEADROOM,
@@ -171,6 +181,11 @@ impl CapacityEntry {
     fn is_settled(&self) -> bool {
         self.tried.last().is_some_and(|tried| self.is_fixed || tried.holds != Some(false))
     }
+}
+
+/// What a million tokens cost where so many are served a second; none where none is.
+pub(super) fn usd_per_million_tokens(usd_per_hour: f64, tokens_per_s: f64) -> Option<f64> {
+    (tokens_per_s > 0.0).then(|| usd_per_hour / (SECONDS_PER_HOUR * tokens_per_s / 1e6))
 }
 
 /// What a request costs in each configuration: dollars where a price is known of any, else seconds of a GPU.
@@ -297,11 +312,24 @@ mod tests {
             is_fixed: false,
             gpu: gpu.to_owned(),
             usd_per_gpu_hour: usd,
+            tokens_per_request: Some(500.0),
             error: None,
             ttft_s: Some(1.0),
             tbt_s: Some(0.1),
             tried: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_million_tokens_cost_what_the_load_costs() {
+        // 10 requests a second of 500 tokens are 18 million tokens an hour; 3 replicas of two GPUs serve them.
+        let per_million = |entry: CapacityEntry| entry.need().unwrap().usd_per_million_tokens;
+        assert_eq!(per_million(entry("a", 8.0, Some(3.0))), Some(1.0));
+        assert_eq!(per_million(entry("a", 8.0, None)), None);
+        assert_eq!(
+            per_million(CapacityEntry { tokens_per_request: None, ..entry("a", 8.0, Some(3.0)) }),
+            None
+        );
     }
 
     #[test]
