@@ -30,7 +30,7 @@ import { later, slowness, ticking } from './clock.js';
 import { besideOf, firstChosen, givenOf, textsOf, valuesOf, type Chosen, type Essay, type Figure } from './essay.js';
 import { figureControls } from './figure-controls.js';
 import { mayMend, type FigureAnswer, type FigureRuns } from './figure-runs.js';
-import { pictureWords } from './picture-words.js';
+import { pictureWords } from '../hero/words.js';
 
 /** What sets the clock of a figure by itself. */
 const OWN = 'essay';
@@ -311,7 +311,7 @@ export class EssayFigure extends LightElement implements Drawable {
     if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
     to.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     const size = { width, height };
-    const picture = { moment, shares: this.#shares(width), span: this.figure.span_s, colours: this.app.paper(), byUser: this.figure.users !== undefined, marked: null, words: pictureWords(this.app.text) };
+    const picture = { moment, shares: this.#shares(width), span: this.figure.span_s, colours: this.app.paper(), byUser: this.figure.users !== undefined, marked: null, words: pictureWords(this.app.text, moment) };
     const layout = layoutOf(size, moment, picture);
     drawPicture(to, size, picture, layout, this.#motion.at(layout.marks, performance.now(), this.dataset['playing'] !== undefined));
     canvas.dataset['drawn'] = String(moment.time_s);

@@ -14,6 +14,8 @@ const ROOMY_PITCH = 8;
 const BETWEEN = 8;
 /** Replicas beside each other in a pool; of those beyond only the number is told. */
 const MOST_REPLICAS = 8;
+/** Multiples of it fill a circle evenly (golden ratio). */
+const GOLDEN = 0.618_034;
 /** The shortest bar. */
 const LEAST_BAR = 2;
 /** Part of a column that a long request fills. */
@@ -113,8 +115,8 @@ function onTheirWay(layout: Layout, place: Place, { token, pitch, span }: { toke
   place.coming_s.forEach((seconds, index) => {
     const front = box.left + box.width - (seconds / span) * box.width;
     const length = Math.max(LEAST_BAR, (place.prompt_tokens[index] ?? 0) * token);
-    // By its number, so that it keeps its lane while others come and go.
-    const wanted = (place.ids[index] ?? 0) * 7 % lanes;
+    // By its number, so that it keeps its lane while others come and go, and those that follow each other lie far apart.
+    const wanted = Math.floor((((place.ids[index] ?? 0) * GOLDEN) % 1) * lanes);
     const free = Array.from({ length: lanes }, (_, lane) => (wanted + lane) % lanes).find((lane) => (tails[lane] ?? 0) > front + 2) ?? wanted;
     tails[free] = front - length;
     const left = Math.max(box.left, front - length);

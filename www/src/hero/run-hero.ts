@@ -5,7 +5,7 @@ import type { App } from '../app/app.js';
 import type { Drawable, Size } from '../app/scheduler.js';
 import { LightElement } from '../app/element.js';
 import { hero } from '../i18n/en/hero.js';
-import type { Moment, PoolMoment } from '../simulation/types.js';
+import type { Moment } from '../simulation/types.js';
 import { STATIONS } from '../state/stations.js';
 import { partsOf, type Watchable } from '../lib/topic.js';
 import { HeroData } from './hero-data.js';
@@ -14,6 +14,7 @@ import { layoutOf, markAt, type Layout, type Mark } from './layout.js';
 import { Motion } from './motion.js';
 import { countAt, iterationSeconds, poolsOf, usedShare } from './places.js';
 import { signOf } from './signs.js';
+import { pictureWords } from './words.js';
 import { vars } from '../ui/style-vars.js';
 import './run-hero.css';
 
@@ -29,8 +30,6 @@ const LEAD_S = 2;
 const OWN = 'hero';
 const LEGEND = ['queue', 'prefill', 'decode', 'stalled'] as const;
 const NAMED_USERS = 4;
-/** A batch that may have so many requests has no bound that matters. */
-const UNBOUNDED = 100_000;
 
 export class RunHero extends LightElement implements Drawable {
   static override properties = { ...LightElement.properties, playing: { state: true }, speed: { state: true }, starts: { attribute: false } };
@@ -144,30 +143,13 @@ export class RunHero extends LightElement implements Drawable {
     const [wide, high] = [Math.round(width * devicePixelRatio), Math.round(height * devicePixelRatio)];
     if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
     to.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    const t = this.app.text.say(hero);
-    const { format } = this.app.text;
-    const used = ({ kv_tokens: kv, adapter_tokens: adapters, memory_tokens: memory }: PoolMoment): string => format.share(memory > 0 ? (kv + adapters) / memory : 0);
     const size = { width, height };
     const picture: Picture = {
       moment, shares: this.#shares(width), span: this.data.span, colours: this.app.paper(), byUser: this.#byUser, marked: this.app.view.value.selected?.id ?? null,
-      words: {
-        kv: (pool, place) => namesOf(moment, pool, place).map((name) => t('kv.pool', { pool: name, share: used(pool) })).concat(t('kv', { share: used(pool) })),
-        batch: (pool, requests) => this.#batchWords(pool, requests),
-        slots: (used_slots, all) => [t('slots.long', { used: format.whole(used_slots), all: format.whole(all) }), t('slots', { used: format.whole(used_slots), all: format.whole(all) })],
-        more: (count) => `+${format.whole(count)}`,
-      },
+      words: pictureWords(this.app.text, moment),
     };
     this.#layout = layoutOf(size, moment, picture);
     drawPicture(to, size, picture, this.#layout, this.#motion.at(this.#layout.marks, performance.now(), this.playing === true));
-  }
-
-  /** Of the seats those in use, and the iteration under way, the longest first. */
-  #batchWords({ most_seats: most, replicas, computing, loading, iteration_s }: PoolMoment, requests: number): string[] {
-    const t = this.app.text.say(hero);
-    const { format } = this.app.text;
-    const iteration = computing > 0 ? t('iteration', { time: format.seconds(iteration_s) }) : t(loading > 0 ? 'loading' : 'idle');
-    const seats = most * replicas < UNBOUNDED ? [t('seats', { used: format.whole(requests), all: format.whole(most * replicas) })] : [];
-    return [...seats.map((words) => t('two', { first: words, second: iteration })), computing > 0 ? format.seconds(iteration_s) : iteration];
   }
 
   #markUnder(event: MouseEvent): Mark | null {
@@ -280,12 +262,6 @@ export class RunHero extends LightElement implements Drawable {
     };
     requestAnimationFrame(step);
   }
-}
-
-/** What one of several pools is called, the longest first. */
-function namesOf(moment: Moment, { name }: PoolMoment, place: number): string[] {
-  if (poolsOf(moment).length < 2) return [];
-  return [name, String(place + 1)].filter((one) => one !== '');
 }
 
 customElements.define('run-hero', RunHero);

@@ -7,7 +7,7 @@ test('Back goes back over tabs and presets, and former names of tabs are read', 
   await open(page);
   const first = await digest(page);
   await page.locator('page-header [data-tab=learn]').click();
-  await expect(page.locator('[data-preset-group]')).toHaveCount(4);
+  await expect(page.locator('[data-preset-group]')).toHaveCount(5);
   await page.locator('[data-preset-group=fairness] [data-preset=greedy_user]').click();
   await expect(page.locator(current('explore'))).toBeVisible();
   await expect.poll(() => digest(page)).not.toBe(first);
@@ -58,7 +58,7 @@ test('what does not apply is found by search, and says what it would change to a
   await expect(chunk).toBeHidden();
   await expect(idle).toBeHidden();
   await page.keyboard.press('/');
-  await page.keyboard.type('scheduler.chunk_tokens');
+  await page.getByRole('combobox', { name: 'Search the page and the documentation' }).fill('scheduler.chunk_tokens');
   await page.locator('search-dialog [data-id="scheduler.chunk_tokens"]').click();
   await expect(idle).toBeVisible();
   const use = chunk.locator('[data-use]');

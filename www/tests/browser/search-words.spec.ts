@@ -21,7 +21,7 @@ const WORDS: readonly (readonly [string, string])[] = [
   ['ttft', 'slo.ttft_s'], ['itl', 'Inter-token latency (ITL, TBT)'], ['inter-token latency', 'Inter-token latency (ITL, TBT)'], ['tpot', 'slo.tpot_s'], ['p99', 'Percentile (P50, P90, P99)'], ['latency', 'feel'], ['goodput', 'Goodput'], ['sla', 'slo.ttft_s'], ['tokens per second', 'happens'],
   ['confidence interval', 'what-if'],
   // Tenants.
-  ['noisy neighbor', 'fairness'], ['multi-tenant', 'monitor'], ['rate limit', 'gateway'], ['429', 'gateway'], ['quota', 'gateway'], ['retry', 'retry_storm'], ['load balancer', 'fleet.router'],
+  ['noisy neighbor', 'fairness'], ['multi-tenant', 'monitor'], ['rate limit', 'gateway'], ['429', 'gateway'], ['quota', 'fairness'], ['long context', 'will_long_context'], ['lora slots', 'will_few_slots'], ['which gpu', 'will_gpu'], ['l40s', 'will_gpu'], ['vllm flags', 'will_flags'], ['retry', 'retry_storm'], ['load balancer', 'fleet.router'],
   // Money and hardware.
   ['cost', 'plan'], ['price', 'plan'], ['cost per million tokens', 'plan'], ['how many gpus', 'plan'], ['h100', 'fleet.gpu'], ['b200', 'fleet.gpu'], ['llama', 'fleet.model'], ['deepseek', 'fleet.model'], ['qwen', 'fleet.model'],
   // What is not modelled says so.
