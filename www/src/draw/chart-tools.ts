@@ -16,7 +16,7 @@ export function chartTools(view: ShownChart, title: string): TemplateResult {
         aria-label="${title}: ${text.t('chart.what')}" title=${text.t('chart.what')}
         @click=${() => { view.aboutOpen = view.aboutOpen !== true; }}>?</button>
       ${menu({
-        label: '⋯', name: `${title}: ${text.t('chart.more')}`, className: 'quiet plain',
+        id: `${view.idOf}-menu`, label: '⋯', name: `${title}: ${text.t('chart.more')}`, className: 'quiet plain',
         content: html`
           ${menuItem('table', text.t(view.tableOpen === true ? 'chart.table_hide' : 'chart.table'), () => { view.tableOpen = view.tableOpen !== true; })}
           ${menuItem('figure', text.t('chart.figure'), () => { if (view.chart !== undefined && maySave(view)) void part(() => import('./figure-dialog.js')).then(({ showFigure }) => { showFigure(view, title); }); })}

@@ -32,7 +32,7 @@ export function sloCapacity(app: App): TemplateResult {
   const { text } = app;
   const { slo_rps: rps, over } = loadOf(app).answer.value;
   const isOver = over.includes('slo');
-  return html`<dd class="metric-note slo-holds" data-metric="capacity.slo_rps" data-value=${rps ?? ''} data-state=${isOver ? 'found' : 'waiting'}>${rps === null ? '\u00a0' : text.t('slo.holds', { rate: text.format.short(rps) })}</dd>`;
+  return html`<dd class="metric-note slo-holds" data-metric="capacity.slo_rps" data-value=${rps ?? ''} data-state=${isOver ? 'found' : 'waiting'}>${rps === null ? '\u00a0' : text.t('slo.holds', { percentile: text.format.short(100 * Number(app.store.resolved.values['capacity.quantile'])), rate: text.format.short(rps) })}</dd>`;
 }
 
 const BESIDE: readonly { id: 'gpu.busy' | 'gpu.mfu' | 'gpu.bandwidth'; about: MessageKey; of: 'busy' | 'mfu' | 'bandwidth' }[] = [

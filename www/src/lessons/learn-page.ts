@@ -18,11 +18,13 @@ export function learnPage(app: App, essay: () => Promise<HTMLElement>): LearnPag
 }
 
 export class LearnPage extends LightElement {
-  static override properties = { ...LightElement.properties, opened: { state: true }, failed: { state: true } };
+  static override properties = { ...LightElement.properties, opened: { state: true }, failed: { state: true }, large: { state: true } };
   /** The lesson that was fetched last. */
   declare opened: { id: string; lesson: Lesson } | null;
   /** What could not be fetched: the list, or a lesson by its id. */
   declare failed: string | null;
+  /** Whether it is shown on a projector. */
+  declare large: boolean;
   declare essay: () => Promise<HTMLElement>;
   #fetching: string | null = null;
   readonly #parts = new Parts<'essay', HTMLElement>(() => { this.requestUpdate(); });
@@ -105,6 +107,8 @@ export class LearnPage extends LightElement {
       <section aria-labelledby="learn-lessons">
         <h2 id="learn-lessons">${say('list')} <small>${say('list.about')}</small></h2>
         ${this.failed === 'list' ? this.#missing(say('list.failed'), () => { this.#fetchList(); }) : html`<ol class="lessons">${lessons.value.map((entry) => this.#card(entry))}</ol>`}
+        <p class="class-room"><a href="./docs/lessons.html#for-a-class">${say('class')}</a>
+          <button type="button" class="quiet" data-action="presenter" aria-pressed=${this.large === true} @click=${() => { this.large = this.large !== true; document.documentElement.classList.toggle('presenter', this.large); }}>${say('presenter')}</button></p>
       </section>`;
   }
 

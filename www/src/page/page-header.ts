@@ -49,7 +49,7 @@ export class PageHeader extends LightElement {
       </div>
       <div class="group end">
         <button type="button" data-action="open" title=${t('menu.open_title')} @click=${() => { void part(() => import('../files/open-dialog.js')).then(({ showOpening }) => showOpening(app)); }}>${t('menu.open')}</button>
-        ${menu({ className: 'share', label: t('menu.share'), content: shareItems(app) })}
+        ${menu({ id: 'menu-share', className: 'share', label: t('menu.share'), content: shareItems(app) })}
         <input type="file" hidden multiple accept=".csv,.json,.jsonl,.yaml,.yml,.txt,.sh,.gz" aria-label=${t('menu.open')} @change=${(event: Event) => { this.#opened(event); }}>
         ${this.#settings()}
       </div>
@@ -69,7 +69,7 @@ export class PageHeader extends LightElement {
     const item = (preset: Preset): TemplateResult => html`
       <button type="button" class="preset" data-preset=${preset.id} aria-pressed=${exact?.id === preset.id} @click=${() => { app.take(preset); }}><b>${words(preset).title}</b> <small>${words(preset).about}</small></button>`;
     return menu({
-      className: 'presets', name: `${text.t('menu.presets')}: ${name}`,
+      id: 'menu-presets', className: 'presets', name: `${text.t('menu.presets')}: ${name}`,
       label: html`<span data-preset=${from ?? ''} data-modified=${String(modified)}>${name}${modified ? html` <small>(${text.t('menu.modified')})</small>` : nothing}</span>`,
       content: PRESET_GROUPS.map((group) => html`<small class="menu-group">${text.t(`learn.${group}`)}</small>${app.presets.filter((preset) => preset.group === group).map(item)}`),
     });

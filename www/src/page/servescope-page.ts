@@ -7,7 +7,6 @@ import type { MessageKey } from '../i18n/text.js';
 import { presetOf } from '../state/presets.js';
 import type { Tab } from '../state/session.js';
 import { partsOf, type Watchable } from '../lib/topic.js';
-import { closeMenusOutside } from '../ui/menu.js';
 import { acceptDrops } from '../files/file-door.js';
 import { Parts } from '../ui/parts.js';
 import { preparePrints } from './print.js';
@@ -73,7 +72,6 @@ export class ServescopePage extends LightElement {
     acceptDrops(this.app, (hanging) => { this.classList.toggle('file-over', hanging); });
     listenToShortcuts(this.app);
     preparePrints(this.app);
-    document.addEventListener('pointerdown', closeMenusOutside);
   }
 
   protected override render(): TemplateResult {

@@ -1,15 +1,16 @@
-// A button that opens a small list. It closes when something is chosen, on Escape, and when the focus or a click goes
-// elsewhere.
+// A button that opens a small list, a popover: it closes when something is chosen, on Escape, and on a press elsewhere.
 import { html, nothing, type TemplateResult } from 'lit';
+import { placeBelow } from './place.js';
 
-interface Menu { label: unknown; name?: string; content: unknown; className?: string }
+/** `id` is the list's, one on the page. */
+interface Menu { id: string; label: unknown; name?: string; content: unknown; className?: string }
 
-export function menu({ label, name, content, className = '' }: Menu): TemplateResult {
+export function menu({ id, label, name, content, className = '' }: Menu): TemplateResult {
   return html`
-    <details class="menu ${className}" @keydown=${onKey} @focusout=${onFocusOut}>
-      <summary aria-label=${name ?? nothing}>${label}</summary>
-      <div class="menu-list" @click=${onChoice}>${content}</div>
-    </details>`;
+    <div class="menu ${className}">
+      <button type="button" class="menu-button" popovertarget=${id} aria-label=${name ?? nothing}>${label}</button>
+      <div popover class="menu-list" id=${id} @toggle=${placeBelow} @click=${onChoice}>${content}</div>
+    </div>`;
 }
 
 /** `item` names it in the document. */
@@ -17,31 +18,6 @@ export function menuItem(item: string, label: unknown, choose: () => void): Temp
   return html`<button type="button" data-item=${item} @click=${choose}>${label}</button>`;
 }
 
-function onChoice(event: Event): void {
-  if ((event.target as Element).closest('button, a') !== null) close(event.currentTarget as Element);
-}
-
-function onKey(event: KeyboardEvent): void {
-  const details = event.currentTarget as HTMLDetailsElement;
-  if (event.key !== 'Escape' || !details.open) return;
-  event.stopPropagation();
-  close(details);
-  details.querySelector('summary')?.focus();
-}
-
-function onFocusOut({ currentTarget, relatedTarget }: FocusEvent): void {
-  const details = currentTarget as HTMLDetailsElement;
-  if (relatedTarget instanceof Node && !details.contains(relatedTarget)) details.open = false;
-}
-
-/** Closes what was left open when the pointer goes down elsewhere: not every browser moves the focus then. */
-export function closeMenusOutside(event: Event): void {
-  for (const details of document.querySelectorAll<HTMLDetailsElement>('details.menu[open]')) {
-    if (!details.contains(event.target as Node)) details.open = false;
-  }
-}
-
-function close(inside: Element): void {
-  const details = inside.closest('details');
-  if (details !== null) details.open = false;
+function onChoice({ target, currentTarget }: Event): void {
+  if ((target as Element).closest('button, a') !== null) (currentTarget as HTMLElement).hidePopover();
 }

@@ -41,7 +41,7 @@ test('what is no error is announced as none', async ({ page }) => {
 test('axe finds nothing serious beside a fleet', async ({ page }) => {
   await open(page, '#v=1&R=6&D=30&sched=vllm_v1&rep=3&pool=3000');
   await expect(page.locator('[data-chart="lanes"]')).toBeVisible();
-  await page.locator('.menu.share > summary').click();
+  await page.locator('.menu.share > button').click();
   expect(await violations(page)).toEqual([]);
 });
 
@@ -143,7 +143,7 @@ test('everything can be reached with the keyboard, the skip link first', async (
 
 test('a menu opens and closes with the keyboard', async ({ page }) => {
   await open(page);
-  const summary = page.locator('.menu.presets > summary');
+  const summary = page.locator('.menu.presets > button');
   await summary.focus();
   await page.keyboard.press('Enter');
   await expect(page.locator('button.preset').first()).toBeVisible();

@@ -102,7 +102,7 @@ test('a chart is exported as numbers, and as a figure with its axes, its legend 
   await unfold(page, 'gaps');
   const of = await digest(page);
   const item = async (name: string): Promise<void> => {
-    await page.locator('[data-chart="gaps"] .menu > summary').click();
+    await page.locator('[data-chart="gaps"] .menu > button').click();
     await page.locator(`[data-chart="gaps"] .menu-list [data-item=${name}]`).click();
   };
   const csv = await saved(page, () => item('csv'));
@@ -168,7 +168,7 @@ test('the other files can be had', async ({ page }) => {
 
 test('the numbers of a chart stand in a table too', async ({ page }) => {
   await open(page);
-  await page.locator('[data-chart="rates"] .menu > summary').click();
+  await page.locator('[data-chart="rates"] .menu > button').click();
   await page.locator('[data-chart="rates"] .menu-list button').first().click();
   expect(await page.locator('[data-chart="rates"] .table-view tbody tr').count()).toBeGreaterThan(20);
 });

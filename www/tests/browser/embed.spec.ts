@@ -9,7 +9,7 @@ test('a chart is copied as a frame, which shows it alone with its sliders', asyn
   const whole = await digest(page);
   const chart = page.locator('[data-chart=latency_cdf]');
   const item = chart.locator('[data-item=embed]');
-  await item.locator('xpath=ancestor::details[1]').evaluate((menu: HTMLDetailsElement) => { menu.open = true; });
+  await item.locator('xpath=ancestor::*[@popover]').evaluate((menu: HTMLElement) => { menu.showPopover(); });
   await item.click();
   await expect(page.locator('[data-notice=embed_copied]')).toBeVisible();
   const frame = await page.evaluate(() => navigator.clipboard.readText());

@@ -8,7 +8,7 @@ const STORIES = ['greedy_user', 'on_off_user', 'newcomer', 'retry_storm', 'small
 const BUSY = '#v=1&R=5&n=0&D=60&u=3&gk=proxy&grp=40&gtt=16000&gc=12&gqr=20&pool=6000&gtb=9&gt=20&goq=refuse';
 
 async function choose(page: Page, title: string): Promise<void> {
-  await page.locator('.menu.presets > summary').click();
+  await page.locator('.menu.presets > button').click();
   await page.locator('button.preset').filter({ has: page.getByText(title, { exact: true }) }).click();
   await settled(page);
 }
@@ -188,7 +188,7 @@ test('a story of long prompts shows charts of both runs on the same axes, split 
 for (const [language, rules] of [['en', 'all'], ['zh', 'words']] as const) {
   test(`panel, section and story have no accessibility violations (${language})`, language === 'zh' ? ONLY_WHOLE : {}, async ({ page }) => {
     await open(page, `#v=1&lang=${language}`);
-    await page.locator('.menu.presets > summary').click();
+    await page.locator('.menu.presets > button').click();
     await page.locator('button.preset').nth(-3).click();
     await settled(page);
     await openGateway(page);

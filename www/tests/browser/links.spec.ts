@@ -101,7 +101,7 @@ test('the command of vLLM is the terminal’s, and another scheduler is told to 
   const setting = '#v=4&sched=vllm_v1&cost=roofline&gpu=h100_sxm&mdl=llama-3.1-8b&tp=2&n=16';
   const item = page.locator('[data-item=vllm_serve]');
   const choose = async (): Promise<void> => {
-    await item.locator('xpath=ancestor::details').evaluate((menu: HTMLDetailsElement) => { menu.open = true; });
+    await page.locator('#menu-share').evaluate((menu: HTMLElement) => { menu.showPopover(); });
     await item.click();
   };
   await open(page, setting);

@@ -197,7 +197,7 @@ export async function saved(page: Page, act: () => Promise<void>): Promise<{ nam
 
 /** Chooses an item of the menu for sharing. */
 export async function shared(page: Page, item: string): Promise<void> {
-  await page.locator('.menu.share > summary').click();
+  await page.locator('.menu.share > button').click();
   await page.locator(`.menu.share [data-item="${item}"]`).click();
 }
 

@@ -6,7 +6,7 @@ const INDEX = JSON.parse(readFileSync(new URL('../../../static/presets/index.jso
 test('every preset runs, without problems, and differs from the others', async ({ page }) => {
   test.slow();
   await open(page);
-  await page.locator('.menu.presets > summary').click();
+  await page.locator('.menu.presets > button').click();
   const plain = await digest(page);
   const names = await page.locator('button.preset').evaluateAll((all) => all.map((one) => one.getAttribute('data-preset') ?? ''));
   expect([...names].sort()).toEqual([...INDEX].sort());
@@ -14,19 +14,19 @@ test('every preset runs, without problems, and differs from the others', async (
   for (const name of names) {
     await another(page, '#v=4');
     expect(await digest(page)).toBe(plain);
-    await page.locator('.menu.presets').evaluate((menu: HTMLDetailsElement) => { menu.open = true; });
+    await page.locator('#menu-presets').evaluate((menu: HTMLElement) => { menu.showPopover(); });
     await page.locator(`button.preset[data-preset="${name}"]`).click();
     seen.add(await digest(page));
     await expect(page.locator('.control-error:visible')).toHaveCount(0);
     await expect(page.locator('.notice.error')).toHaveCount(0);
     await expect(page.locator('html')).toHaveAttribute('data-state', 'ready');
-    await expect(page.locator('.menu.presets > summary span')).toHaveAttribute('data-preset', name);
+    await expect(page.locator('.menu.presets > button span')).toHaveAttribute('data-preset', name);
   }
   expect(seen.size).toBe(names.length);
 });
 
 test('a link with the name of a preset alone opens it', async ({ page }) => {
-  const name = page.locator('.menu.presets > summary span');
+  const name = page.locator('.menu.presets > button span');
   await open(page);
   const plain = await digest(page);
   for (const way of [open, another]) {
@@ -48,13 +48,13 @@ test('a preset that was changed says so', async ({ page }) => {
   await open(page);
   await page.locator('[data-parameter="workload.rate_rps"] input[type=range]').focus();
   await page.keyboard.press('PageUp');
-  await expect(page.locator('.menu.presets > summary span')).toHaveAttribute('data-modified', 'true');
+  await expect(page.locator('.menu.presets > button span')).toHaveAttribute('data-modified', 'true');
 });
 
 test('a preset has no changes beside its numbers; a changed one keeps its name over a reload, and bad keys leave the address', async ({ page }) => {
-  const name = page.locator('.menu.presets > summary span');
+  const name = page.locator('.menu.presets > button span');
   await open(page, '#v=4&R=3');
-  await page.locator('.menu.presets').evaluate((menu: HTMLDetailsElement) => { menu.open = true; });
+  await page.locator('#menu-presets').evaluate((menu: HTMLElement) => { menu.showPopover(); });
   await page.locator('button.preset[data-preset="s1"]').click();
   await settled(page);
   for (const change of await page.locator('.change i').all()) await expect(change).toHaveText('');

@@ -67,7 +67,7 @@ test('a click hands the trace to Perfetto’s window, and nothing before it', as
   }));
   await open(page, FLEET);
   expect(elsewhere).toEqual([]);
-  await page.locator('.menu.share > summary').click();
+  await page.locator('.menu.share > button').click();
   const item = page.locator('.menu.share [data-item=perfetto]');
   await expect(item).toContainText('ui.perfetto.dev');
   const [viewer] = await Promise.all([context.waitForEvent('page'), item.click()]);

@@ -235,9 +235,9 @@ test('a closed form stands beside the points that it speaks of, and what breaks 
   execFileSync(PROGRAM, ['sweep', file, '--over', over, '--over', `${ORDER}=fcfs,lifo`, '--metric', 'queue_s.mean,ttft_s.p99', '--seeds', '2', '--closed-forms', '--csv', csv], { stdio: 'ignore' });
 
   await open(page);
-  await page.locator('.menu.presets').evaluate((menu: HTMLDetailsElement) => { menu.open = true; });
+  await page.locator('#menu-presets').evaluate((menu: HTMLElement) => { menu.showPopover(); });
   await page.locator('button.preset[data-preset=mm1]').click();
-  await expect(page.locator('.menu.presets > summary span')).toHaveAttribute('data-preset', 'mm1');
+  await expect(page.locator('.menu.presets > button span')).toHaveAttribute('data-preset', 'mm1');
   const setting = (await link(page)).slice(1);
   await open(page, `#${setting}&sweep=${encodeURIComponent(`2|queue_s.mean,ttft_s.p99|${setting}|${over}|${ORDER}=fcfs,lifo`)}`);
   await swept(page);

@@ -1,14 +1,17 @@
 // What people come for, as they would do it: a student, a platform engineer, a researcher. Each test is a task, and counts
 // its actions.
+import { join } from 'node:path';
 import type { APIRequestContext, Page } from '@playwright/test';
 import { capacity } from '../../src/i18n/en/capacity.js';
 import { compare } from '../../src/i18n/en/compare.js';
+import { figure } from '../../src/i18n/en/figure.js';
 import { gateway } from '../../src/i18n/en/gateway.js';
 import { opening } from '../../src/i18n/en/opening.js';
 import { lessons } from '../../src/i18n/en/lessons.js';
+import { sweep } from '../../src/i18n/en/sweep.js';
 import { validation } from '../../src/i18n/en/validation.js';
 import { why } from '../../src/i18n/en/why.js';
-import { digest, drawn, expect, exported, link, metric, ONLY_WHOLE, open, settled, shared, test } from './page.js';
+import { digest, drawn, expect, exported, link, metric, ONLY_WHOLE, open, saved, settled, shared, test } from './page.js';
 import { Person, words } from './tasks.js';
 
 const { t } = words;
@@ -263,6 +266,97 @@ test('a researcher follows one request', async ({ page }) => {
 });
 
 /** The name of a story's button on the Learn tab: a lesson may have the same title. */
+test('an engineer sets a vllm serve line beside the present settings', ONLY_WHOLE, async ({ page }) => {
+  const say = words.say(opening);
+  await open(page, '');
+  const person = new Person(page);
+  await person.press('button', t('welcome.paste'));
+  const box = page.getByRole('dialog', { name: say('title') });
+  person.actions += 2;
+  await box.getByRole('textbox').fill('vllm serve meta-llama/Llama-3.1-8B-Instruct --max-num-seqs 32 --foo 1');
+  await expect(box).toContainText('--foo');
+  await box.getByRole('combobox').selectOption({ label: 'NVIDIA H200 SXM' });
+  await person.press('button', say('open'));
+  await settled(page);
+  expect(await link(page)).toMatch(/gpu=h200_sxm.*|mdl=llama/u);
+  expect(await metric(page, 'throughput_rps')).toBeGreaterThan(0);
+  person.done();
+});
+
+test('an engineer holds a benchmark of a server against the simulation', ONLY_WHOLE, async ({ page }) => {
+  await open(page);
+  const person = new Person(page);
+  await person.press('button', t('menu.open'));
+  // The choice of the file is one action, with the dialog of the system.
+  person.actions += 2;
+  await page.locator('input[data-file=open]').setInputFiles(join(import.meta.dirname, '../../../tests/data/overlay/llmservingsim/requests.jsonl'));
+  await expect(page.locator('measured-run-section')).toHaveAttribute('data-state', 'ready', { timeout: 60_000 });
+  await expect(page.locator('measured-run-section')).toContainText(/TPOT/u);
+  person.done();
+});
+
+test('an engineer finds the cause of a spike of P99 TTFT', ONLY_WHOLE, async ({ page }) => {
+  await open(page, '');
+  const person = new Person(page);
+  await person.press('heading', t('section.why'));
+  const say = words.say(why);
+  await expect(page.getByRole('heading', { name: say('matrix.title'), exact: true })).toBeVisible({ timeout: 40_000 });
+  await expect(page.locator('.why-section, why-section')).toContainText(/LoRA slot/u);
+  await person.press('button', /^Request \d+/u, page.locator('why-section'));
+  await expect(page.getByRole('heading', { name: /^Request \d+$/u })).toBeVisible();
+  await expect(page.locator('request-why').first()).toContainText(/Took [\d.,]+\sm?s/u);
+  person.done();
+});
+
+test('a researcher sweeps burstiness for two policies', ONLY_WHOLE, async ({ page }) => {
+  const say = words.say(sweep);
+  await open(page);
+  const person = new Person(page);
+  await person.press('heading', t('section.sweep'));
+  const section = page.locator('[data-sweep]');
+  person.actions += 4;
+  await section.locator('[data-axis=x] [data-item=parameter]').selectOption('workload.arrivals.cv');
+  await section.locator('[data-axis=by] [data-item=parameter]').selectOption('scheduler.order');
+  await section.locator('[data-axis=by] [data-option=fcfs]').setChecked(true);
+  await section.locator('[data-axis=by] [data-option=vtc]').setChecked(true);
+  await person.press('button', say('run'), section);
+  await expect(section).toHaveAttribute('data-sweep', 'ready', { timeout: 60_000 });
+  await drawn(page, 'sweep_ttft_s.p99');
+  person.done();
+});
+
+test('a researcher takes a figure for a paper, and cites the run', ONLY_WHOLE, async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const say = words.say(figure);
+  await open(page, '');
+  const of = await digest(page);
+  const person = new Person(page);
+  const chart = page.locator('[data-chart=latency_cdf]');
+  person.actions += 2;
+  await chart.locator('.menu > button').click();
+  await chart.locator('[data-item=figure]').click();
+  const dialog = page.getByRole('dialog');
+  await expect(dialog.locator('.figure-preview > svg')).toHaveAttribute('width', '84mm');
+  person.actions += 1;
+  const { bytes } = await saved(page, () => dialog.getByRole('button', { name: say('svg') }).click());
+  expect(bytes.toString()).toContain('latency, s');
+  await person.press('button', say('copy.bibtex'), dialog);
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toContain(of);
+  person.done();
+});
+
+test('a teacher finds links, sequences and expected wrong answers for a class', ONLY_WHOLE, async ({ page }) => {
+  await open(page);
+  const person = new Person(page);
+  await person.press('button', t('tab.learn'));
+  await person.press('button', words.say(lessons)('presenter'));
+  await expect(page.locator('html')).toHaveClass(/presenter/u);
+  await person.press('link', words.say(lessons)('class'));
+  await expect(page.getByRole('heading', { name: 'For a class' })).toBeVisible();
+  await expect(page.locator('main, body').first()).toContainText('expected wrong answer');
+  person.done();
+});
+
 async function storyName(request: APIRequestContext, id: string): Promise<RegExp> {
   const { words: { en } } = await (await request.get(`presets/${id}.json`)).json() as { words: { en: { title: string; about: string } } };
   const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -4,6 +4,8 @@ import { area } from '../area.js';
 export const lessons = area('lessons', {
   'list': 'Lessons',
   'list.about': 'Each takes about five minutes. You predict, the simulator shows the result, and you change its settings.',
+  'class': 'For a class: links, sequences, expected wrong answers',
+  'presenter': 'Presenter size',
   'list.failed': 'The lessons could not be fetched.',
   'failed': 'This lesson could not be fetched.',
   'unknown': 'There is no lesson “{id}”.',

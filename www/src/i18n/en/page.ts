@@ -231,7 +231,7 @@ export const page = area('page', {
   'load.of': '{reached} req/s arrive; saturated, the replicas serve {saturated}',
   'load.none': 'no request reaches the replicas',
   'load.measuring': 'being measured',
-  'slo.holds': 'holds up to {rate} req/s',
+  'slo.holds': 'P{percentile} holds up to {rate} req/s',
   'cause.limit': 'Requests wait because of {what}. Without it: {better} ({runs}).',
   'cause.replicas': 'More arrives than the replicas serve. With twice as many replicas: {better} ({runs}).',
   'cause.adapter_slots': 'Requests wait for a LoRA slot. With twice as many LoRA slots: {better} ({runs}).',

@@ -4,6 +4,8 @@ import type { lessons as english } from '../en/lessons.js';
 export const lessons: Translation<typeof english> = {
   'list': '课程',
   'list.about': '每课约五分钟：先预测，再由模拟器给出结果，然后修改其中的设置。',
+  'class': '用于课堂：链接、课程顺序、常见错误答案',
+  'presenter': '投影字号',
   'list.failed': '无法取得课程列表。',
   'failed': '无法取得这一课。',
   'unknown': '没有名为“{id}”的课程。',

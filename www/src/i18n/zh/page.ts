@@ -231,7 +231,7 @@ export const page: Translation<typeof english> = {
   'load.of': '每秒到达 {reached} 个请求；饱和时副本每秒可完成 {saturated} 个',
   'load.none': '没有请求到达副本',
   'load.measuring': '正在测量',
-  'slo.holds': '最高到 {rate} 请求/秒仍达标',
+  'slo.holds': 'P{percentile} 最高到 {rate} 请求/秒仍达标',
   'cause.limit': '请求因{what}而排队。去掉它：{better}（{runs}）。',
   'cause.replicas': '到达的请求多于副本能处理的。副本数加倍：{better}（{runs}）。',
   'cause.adapter_slots': '请求在等待 LoRA 槽位。LoRA 槽位数加倍：{better}（{runs}）。',
