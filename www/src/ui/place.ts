@@ -10,5 +10,6 @@ export function placeBelow({ target, newState }: ToggleEvent): void {
   const { width, height } = target.getBoundingClientRect();
   const below = button.bottom + GAP_PX;
   target.style.left = `${String(Math.max(EDGE_PX, Math.min(button.left, innerWidth - width - EDGE_PX)))}px`;
-  target.style.top = `${String(below + height > innerHeight ? Math.max(EDGE_PX, button.top - height - GAP_PX) : below)}px`;
+  const top = below + height > innerHeight ? button.top - height - GAP_PX : below;
+  target.style.top = `${String(Math.max(EDGE_PX, Math.min(top, innerHeight - height - EDGE_PX)))}px`;
 }

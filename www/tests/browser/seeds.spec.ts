@@ -141,6 +141,7 @@ test('time and distribution charts get a band, which goes with the answer and fo
   expect(drawn.top).toBeGreaterThanOrEqual(drawn.own);
   // A zoom has other axes: the ranges stay, the bands come again.
   const plot = page.locator('[data-chart=running_waiting] .plot');
+  await plot.scrollIntoViewIfNeeded();
   const box = await plot.boundingBox();
   if (box === null) throw new Error('no plot');
   await page.mouse.move(box.x + box.width * 0.3, box.y + box.height / 2);
