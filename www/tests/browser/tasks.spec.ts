@@ -6,6 +6,7 @@ import { capacity } from '../../src/i18n/en/capacity.js';
 import { compare } from '../../src/i18n/en/compare.js';
 import { figure } from '../../src/i18n/en/figure.js';
 import { gateway } from '../../src/i18n/en/gateway.js';
+import { measuredRun } from '../../src/i18n/en/measured_run.js';
 import { opening } from '../../src/i18n/en/opening.js';
 import { lessons } from '../../src/i18n/en/lessons.js';
 import { sweep } from '../../src/i18n/en/sweep.js';
@@ -226,7 +227,7 @@ test('a researcher compares FCFS with VTC for two users of whom one sends most',
   await expect(page.locator('[data-compare]')).toHaveAttribute('data-compare', 'ready', { timeout: 40_000 });
   const table = page.getByRole('region', { name: say('difference') }).getByRole('table');
   const end = async (name: 'median' | 'P90', side: 'low' | 'high'): Promise<number> =>
-    Number(await table.getByRole('row', { name: new RegExp(`^${name} TTFT`, 'u') }).getAttribute(`data-${side}`));
+    Number(await table.getByRole('row', { name: new RegExp(`^${name} TTFT`, 'iu') }).getAttribute(`data-${side}`));
   // Requests of the user who sends less pass those of the other: half of all come sooner, and the last ones later.
   expect(await end('median', 'high')).toBeLessThan(0);
   expect(await end('P90', 'low')).toBeGreaterThan(0);
@@ -287,11 +288,21 @@ test('an engineer holds a benchmark of a server against the simulation', ONLY_WH
   await open(page);
   const person = new Person(page);
   await person.press('button', t('menu.open'));
-  // The choice of the file is one action, with the dialog of the system.
-  person.actions += 2;
-  await page.locator('input[data-file=open]').setInputFiles(join(import.meta.dirname, '../../../tests/data/overlay/llmservingsim/requests.jsonl'));
+  const asked = page.waitForEvent('filechooser');
+  await person.press('button', words.say(opening)('files'));
+  person.actions += 1;
+  await (await asked).setFiles(join(import.meta.dirname, '../../../tests/data/overlay/llmservingsim/requests.jsonl'));
   await expect(page.locator('measured-run-section')).toHaveAttribute('data-state', 'ready', { timeout: 60_000 });
-  await expect(page.locator('measured-run-section')).toContainText(/TPOT/u);
+  const section = page.locator('measured-run-section');
+  // No verdict before the server is said.
+  for (const missing of await section.locator('[data-missing]').all()) {
+    person.actions += 1;
+    const wanted = await missing.getAttribute('data-missing') === 'fleet.gpu' ? 'h100_sxm' : 'llama-3.1-8b';
+    await missing.selectOption(wanted);
+  }
+  await person.press('button', words.say(measuredRun)('question.compare'), section);
+  await expect(section.locator('[data-culprit]')).toHaveCount(1);
+  await expect(section).toContainText(/TPOT/u);
   person.done();
 });
 
@@ -302,7 +313,8 @@ test('an engineer finds the cause of a spike of P99 TTFT', ONLY_WHOLE, async ({ 
   const say = words.say(why);
   await expect(page.getByRole('heading', { name: say('matrix.title'), exact: true })).toBeVisible({ timeout: 40_000 });
   await expect(page.locator('.why-section, why-section')).toContainText(/LoRA slot/u);
-  await person.press('button', /^Request \d+/u, page.locator('why-section'));
+  await person.press('button', new RegExp(`^${say('matrix.user', { index: '\\d+' })}$`, 'u'), page.getByRole('table', { name: say('matrix.caption') }));
+  await person.press('button', /^Request \d+: /u);
   await expect(page.getByRole('heading', { name: /^Request \d+$/u })).toBeVisible();
   await expect(page.locator('request-why').first()).toContainText(/Took [\d.,]+\sm?s/u);
   person.done();
