@@ -24,24 +24,31 @@ async function choose(page: Page, action: string): Promise<void> {
   await page.locator(`stale-bar [data-action=${action}]`).click();
 }
 
-/** Presses Escape in the frame that shows a run's progress: this process may be slower than the run. */
-async function cancelNext(page: Page): Promise<void> {
-  await page.evaluate(() => {
+/** Presses Escape in the frame that shows the progress of the run that `act` starts: this process may be slower than the run. */
+async function cancelled(page: Page, act: () => Promise<void>): Promise<void> {
+  const pressed = page.evaluate(() => new Promise<void>((done) => {
     const look = (): void => {
-      if (document.querySelector<HTMLElement>('.progress')?.checkVisibility() !== true) requestAnimationFrame(look);
-      else document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+      if (document.querySelector<HTMLElement>('.progress')?.checkVisibility() !== true) {
+        requestAnimationFrame(look);
+        return;
+      }
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+      done();
     };
     look();
-  });
+  }));
+  await act();
+  await pressed;
 }
 
 /** A run that shows a preview first and would go on for seconds. */
 async function cancelLongRun(page: Page): Promise<void> {
   await openGroups(page);
   await setNumber(page, 'workload.rate_rps', 400);
-  await cancelNext(page);
-  await numberBox(page, 'workload.duration_s').fill('2400');
-  await numberBox(page, 'workload.duration_s').press('Enter');
+  await cancelled(page, async () => {
+    await numberBox(page, 'workload.duration_s').fill('2400');
+    await numberBox(page, 'workload.duration_s').press('Enter');
+  });
 }
 
 /** A model that does not fit on the GPU: a choice is taken over, and its run fails. */
@@ -133,8 +140,7 @@ test('after a cancelled run, controls and numbers agree again by choice', ALONE,
   await page.locator('.traffic-source > summary').click();
   await stale(page, 'cancelled');
   await page.locator('.traffic-source > summary').click();
-  await cancelNext(page);
-  await choose(page, 'run');
+  await cancelled(page, () => choose(page, 'run'));
   await stale(page, 'cancelled');
   await choose(page, 'back');
   await current(page);
@@ -213,7 +219,7 @@ test('nothing of other settings is exported, and what is of the controls says so
     await refusal.locator('button').click();
   }
   const tools = page.locator('[data-chart=rates] .chart-tools');
-  await tools.locator('summary').click();
+  await tools.locator('.menu > button').click();
   await tools.locator('[data-item=csv]').click();
   await expect(refusal).toBeVisible();
   expect(downloads).toEqual([]);
