@@ -35,10 +35,9 @@ export default defineConfig({
   expect: { timeout: 15_000 },
   fullyParallel: true,
   workers: availableParallelism(),
-  // A failed test runs once more, for its trace: recording every test takes longer than the tests. One that passes then lost a race: it is
-  // printed as flaky, and a release does not pass with it. The quick check does: how slow a machine is fails no change.
+  // A failed test runs once more, for its trace: recording every test takes longer than the tests. It has failed all the same.
   retries: 1,
-  failOnFlakyTests: Boolean(process.env['SERVESCOPE_WHOLE']),
+  failOnFlakyTests: true,
   use: {
     ...devices['Desktop Chrome'],
     baseURL: `http://127.0.0.1:${port}${subPath}`,
