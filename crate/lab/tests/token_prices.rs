@@ -16,5 +16,5 @@ fn the_published_token_prices_are_what_the_engine_computes() {
         std::fs::write(&path, &found).expect("the file can be written");
     }
     let written = std::fs::read_to_string(&path).expect("the file is there");
-    assert!(written == found, "{FILE} tells of other runs; {COMMAND} writes it again");
+    assert!(written == found, "{FILE} is of other runs; {COMMAND} writes it again");
 }

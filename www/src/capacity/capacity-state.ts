@@ -133,7 +133,7 @@ export class CapacityState {
     clearTimeout(this.#settling);
     const turn = this.#turn;
     this.#settling = setTimeout(() => {
-      // What nobody chose waits until the page has nothing else to do.
+      // A comparison that was not asked for waits until the page has nothing else to do.
       if (this.isChosen) void this.search();
       else whenIdle(() => { if (turn === this.#turn) void this.search(); });
     }, SETTLE_MS);

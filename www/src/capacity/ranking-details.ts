@@ -19,7 +19,7 @@ export function rankingDetails(app: App, row: Row): TemplateResult {
   return html`<dl class="ranking-details">
     ${DETAILS.map(({ key, kind, of }) => pair(say(key, { quantile }), app.text.format.of(kind, of(row))))}
     ${pair(say('column.check'), checkWords(app, row))}
-    ${pair(say('column.limit'), limit === null ? '' : say('limit.told', { what: limit.what, how: limit.how }))}
+    ${pair(say('column.limit'), limit === null ? '' : say('limit.found', { what: limit.what, how: limit.how }))}
     ${pair(say('column.price'), priced(row) ? priceWords(app, row) : '')}
     ${pair(say('column.front'), app.text.list(fronts))}
     ${pair(say('column.reason'), reason(app, row), 'wide')}

@@ -16,7 +16,7 @@ const FONT = 'Helvetica, Arial, "Noto Sans CJK SC", sans-serif';
 
 export interface FigureKind { id: 'single' | 'double' | 'card'; width_mm: number; /** Height of the drawing over its width. */ shape: number }
 
-/** Columns as journals and conferences have them, and the size at which sites show the picture of a link (1200 by 630). */
+/** Columns as journals and conferences have them; a card is saved 1,200 px wide, as sites show the picture of a link. */
 export const KINDS: readonly FigureKind[] = [
   { id: 'single', width_mm: 84, shape: 0.6 },
   { id: 'double', width_mm: 176, shape: 0.38 },

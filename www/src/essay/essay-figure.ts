@@ -7,9 +7,8 @@ import { LightElement } from '../app/element.js';
 import type { Drawable, Size } from '../app/scheduler.js';
 import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
 import '../draw/chart-view.js';
-import { drawPicture, roleOf } from '../hero/hero-picture.js';
-import { layoutOf } from '../hero/layout.js';
-import { Motion } from '../hero/motion.js';
+import { roleOf } from '../hero/hero-picture.js';
+import { PictureCanvas } from '../hero/picture-canvas.js';
 import { countAt, usedShare } from '../hero/places.js';
 import { signOf } from '../hero/signs.js';
 import { essay as words } from '../i18n/en/essay.js';
@@ -65,7 +64,7 @@ export class EssayFigure extends LightElement implements Drawable {
   #chosenFor: Chosen | null = null;
   #asked: Values | null = null;
   #moment: Moment | null = null;
-  readonly #motion = new Motion();
+  readonly #canvas = new PictureCanvas();
   #asking = false;
   #stale = false;
   #stop: (() => void) | null = null;
@@ -74,7 +73,6 @@ export class EssayFigure extends LightElement implements Drawable {
   readonly #answered = new Topic<FigureAnswer | null>(null);
   #feed: ChartFeed | null = null;
   #drag: { x: number; time: number } | null = null;
-  #columns: { width: number; shares: readonly number[] } | null = null;
   readonly #still = matchMedia('(prefers-reduced-motion: reduce)');
   readonly #online = (): void => { if (mayMend(this.errors)) this.#again(); };
 
@@ -302,25 +300,14 @@ export class EssayFigure extends LightElement implements Drawable {
     }
   }
 
-  draw({ width, height }: Size): void {
-    const canvas = this.querySelector('canvas');
+  draw(size: Size): void {
     const moment = this.#moment;
-    const to = canvas?.getContext('2d');
-    if (canvas === null || moment === null || to === null || to === undefined || width === 0) return;
-    const [wide, high] = [Math.round(width * devicePixelRatio), Math.round(height * devicePixelRatio)];
-    if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
-    to.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    const size = { width, height };
-    const picture = { moment, shares: this.#shares(width), span: this.figure.span_s, colours: this.app.paper(), byUser: this.figure.users !== undefined, marked: null, words: pictureWords(this.app.text, moment) };
-    const layout = layoutOf(size, moment, picture);
-    drawPicture(to, size, picture, layout, this.#motion.at(layout.marks, performance.now(), this.dataset['playing'] !== undefined));
-    canvas.dataset['drawn'] = String(moment.time_s);
-  }
-
-  /** Of the columns below it, which a style sets; read once for each width. */
-  #shares(width: number): readonly number[] {
-    if (this.#columns?.width !== width) this.#columns = { width, shares: getComputedStyle(this).getPropertyValue('--stations').split('fr').map(Number.parseFloat).filter(Number.isFinite) };
-    return this.#columns.shares;
+    if (moment === null) return;
+    const layout = this.#canvas.draw(this, size, {
+      moment, span: this.figure.span_s, colours: this.app.paper(), byUser: this.figure.users !== undefined, marked: null, words: pictureWords(this.app.text, moment),
+    }, this.dataset['playing'] !== undefined);
+    const canvas = this.querySelector('canvas');
+    if (layout !== null && canvas !== null) canvas.dataset['drawn'] = String(moment.time_s);
   }
 
   /** The whole width of the picture is the whole run. */

@@ -51,7 +51,7 @@ describe('replicas of a pool', () => {
 });
 
 describe('those on their way', () => {
-  it('do not lie on each other, and are told from what is near', () => {
+  it('do not lie on each other, and the one under a pointer is found', () => {
     const ids = Array.from({ length: 12 }, (_, id) => id);
     const { marks } = layoutOf(SIZE, momentOf(place('coming', ids, { coming_s: ids.map((id) => 1 + id / 100), prompt_tokens: ids.map(() => 300) }), place('pool')), GIVEN);
     for (const one of marks) for (const other of marks) if (one !== other && one.top === other.top) expect(one.left >= other.left + other.prompt || other.left >= one.left + one.prompt).toBe(true);

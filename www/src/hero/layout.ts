@@ -12,7 +12,7 @@ const SMALLEST_PITCH = 3;
 const ROOMY_PITCH = 8;
 /** Between the batches of two replicas. */
 const BETWEEN = 8;
-/** Replicas beside each other in a pool; of those beyond only the number is told. */
+/** Replicas beside each other in a pool; those beyond are only counted. */
 const MOST_REPLICAS = 8;
 /** Multiples of it fill a circle evenly (golden ratio). */
 const GOLDEN = 0.618_034;

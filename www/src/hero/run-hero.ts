@@ -9,9 +9,9 @@ import type { Moment } from '../simulation/types.js';
 import { STATIONS } from '../state/stations.js';
 import { partsOf, type Watchable } from '../lib/topic.js';
 import { HeroData } from './hero-data.js';
-import { drawPicture, roleOf, type Picture } from './hero-picture.js';
-import { layoutOf, markAt, type Layout, type Mark } from './layout.js';
-import { Motion } from './motion.js';
+import { roleOf } from './hero-picture.js';
+import { markAt, type Layout, type Mark } from './layout.js';
+import { PictureCanvas } from './picture-canvas.js';
 import { countAt, iterationSeconds, poolsOf, usedShare } from './places.js';
 import { signOf } from './signs.js';
 import { pictureWords } from './words.js';
@@ -43,9 +43,8 @@ export class RunHero extends LightElement implements Drawable {
   /** A request of the picture was clicked. */
   picked: (id: number) => void = (id) => { void this.app.select(id); };
   readonly asks = true;
-  readonly #motion = new Motion();
+  readonly #canvas = new PictureCanvas();
   #layout: Layout | null = null;
-  #columns: { width: number; shares: readonly number[] } | null = null;
   readonly #still = matchMedia('(prefers-reduced-motion: reduce)');
 
   protected override watched(): Watchable[] {
@@ -135,21 +134,12 @@ export class RunHero extends LightElement implements Drawable {
     if (!this.#still.matches) this.#play(true);
   }
 
-  draw({ width, height }: Size): void {
-    const canvas = this.querySelector('canvas');
+  draw(size: Size): void {
     const moment = this.data.view.value;
-    const to = canvas?.getContext('2d');
-    if (canvas === null || moment === null || to === null || to === undefined || width === 0) return;
-    const [wide, high] = [Math.round(width * devicePixelRatio), Math.round(height * devicePixelRatio)];
-    if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
-    to.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    const size = { width, height };
-    const picture: Picture = {
-      moment, shares: this.#shares(width), span: this.data.span, colours: this.app.paper(), byUser: this.#byUser, marked: this.app.view.value.selected?.id ?? null,
-      words: pictureWords(this.app.text, moment),
-    };
-    this.#layout = layoutOf(size, moment, picture);
-    drawPicture(to, size, picture, this.#layout, this.#motion.at(this.#layout.marks, performance.now(), this.playing === true));
+    if (moment === null) return;
+    this.#layout = this.#canvas.draw(this, size, {
+      moment, span: this.data.span, colours: this.app.paper(), byUser: this.#byUser, marked: this.app.view.value.selected?.id ?? null, words: pictureWords(this.app.text, moment),
+    }, this.playing === true) ?? this.#layout;
   }
 
   #markUnder(event: MouseEvent): Mark | null {
@@ -169,12 +159,6 @@ export class RunHero extends LightElement implements Drawable {
   #pick(event: MouseEvent): void {
     const mark = this.#markUnder(event);
     if (mark !== null) this.picked(mark.id);
-  }
-
-  /** Of the columns below it, which a style sets; read once for each width. */
-  #shares(width: number): readonly number[] {
-    if (this.#columns?.width !== width) this.#columns = { width, shares: getComputedStyle(this).getPropertyValue('--stations').split('fr').map(Number.parseFloat).filter(Number.isFinite) };
-    return this.#columns.shares;
   }
 
   get #byUser(): boolean {

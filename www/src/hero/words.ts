@@ -5,7 +5,7 @@ import type { Moment, PoolMoment } from '../simulation/types.js';
 import type { Words } from './hero-picture.js';
 import { poolsOf } from './places.js';
 
-/** Memory is told in tenths of a percent: a few tokens are none of it. */
+/** Memory is rounded to tenths of a percent: a few tokens are none of it. */
 const SHARES = 1000;
 /** A batch that may have so many requests has no bound that matters. */
 const UNBOUNDED = 100_000;

@@ -51,7 +51,7 @@ test('the tab answers on one screen, without a choice of GPUs', async ({ page })
     const headroom = Number.parseFloat((await row.locator('td').nth(5).innerText()).replace(/[^\d.]/gu, ''));
     expect(await row.locator('.tight').count()).toBe(headroom < 15 ? 1 : 0);
   }
-  // The address has no choice that nobody made; a tick makes one, which is kept.
+  // The address has no choice of its own; a tick makes one, which is kept.
   expect(page.url()).not.toContain('cpg');
   const before = await rows.count();
   await page.locator('details[data-fold=hardware-choice] > summary').click();

@@ -166,7 +166,7 @@ test('an engineer finds the cheapest hardware for the load', ONLY_WHOLE, async (
   const person = new Person(page);
   await person.press('button', t('tab.plan'));
   await person.press('button', say('hardware.start'));
-  // The search compares GPUs that nobody had to tick.
+  // The search begins by itself, without a tick.
   await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready', { timeout: 40_000 });
   const table = page.locator('table.ranking');
   expect(await table.locator('tbody tr').count()).toBeGreaterThan(1);

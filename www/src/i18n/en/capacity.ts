@@ -113,7 +113,7 @@ export const capacity = area('capacity', {
   'headroom.tight.about': 'Less than 15 % headroom. A day with more traffic, or times that are longer than simulated, break a bound.',
   'column.in_slo': 'SLO met',
   'column.limit': 'Limited by',
-  'limit.told': '{what}: {how}',
+  'limit.found': '{what}: {how}',
   'limit.binding': '{name} {value}',
   'limit.raised': 'with {raised}, {rate} req/s hold',
   'limit.share': '{share} of all delays',

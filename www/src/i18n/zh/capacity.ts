@@ -113,7 +113,7 @@ export const capacity: Translation<typeof english> = {
   'headroom.tight.about': '余量不足 15%。流量稍大，或耗时比模拟的更长，就会超出上限。',
   'column.in_slo': 'SLO 达成率',
   'column.limit': '瓶颈',
-  'limit.told': '{what}：{how}',
+  'limit.found': '{what}：{how}',
   'limit.binding': '{name} {value}',
   'limit.raised': '设为 {raised} 时可承载每秒 {rate} 个请求',
   'limit.share': '占全部延误的 {share}',
