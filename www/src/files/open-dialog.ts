@@ -6,6 +6,7 @@ import { opening } from '../i18n/en/opening.js';
 import type { RecognisedFile } from '../simulation/types.js';
 import type { Watchable } from '../lib/topic.js';
 import { chooseFiles } from './file-door.js';
+import { modelDiagnostic } from './own-model.js';
 import { openAs, recognised, settingsWords } from './open-file.js';
 import './open-dialog.css';
 
@@ -92,7 +93,7 @@ export class OpenDialog extends LightElement {
       isForeign ? t('scheduler', { detail }) : '',
       found.set.length === 0 ? '' : t('sets', { settings: list(found.set) }),
       found.unknown_flags.length === 0 ? '' : t('none', { flags: found.unknown_flags.join(', ') }),
-      app.text.diagnostics(found.told, (one) => app.named(one)),
+      app.text.diagnostics(found.told, (one) => modelDiagnostic(app, one)),
     ].filter((sentence) => sentence !== '');
   }
 

@@ -39,6 +39,15 @@ test('a command that launches vLLM says what it sets, what it leaves out, and as
   expect(page.url()).not.toMatch(/sched=|cost=/u);
 });
 
+test('what is said of an adapter’s file is said in the reader’s language', async ({ page }) => {
+  await open(page, '#v=5&lang=zh');
+  await page.locator('[data-action=open]').click();
+  const dialog = page.locator('open-dialog dialog');
+  await dialog.getByRole('textbox').fill(JSON.stringify({ peft_type: 'LORA', r: 32, lora_alpha: 64, target_modules: ['q_proj', 'v_proj'] }));
+  await expect(dialog.locator('.found')).toContainText('槽位为所有线性模块预留显存');
+  await expect(dialog.locator('.found')).not.toContainText('linear modules');
+});
+
 test('values out of bounds are told, and change nothing', async ({ page }) => {
   await open(page, '#v=4');
   await paste(page, 'vllm serve Qwen/Qwen3-32B --tensor-parallel-size 2000', 'launch_line');

@@ -15,7 +15,7 @@ export const opening: Translation<typeof english> = {
   'found.table': '这是请求的表格，可在“流量来源”中指定各列的含义。',
   'found.lengths': '这是没有到达时间的请求长度（{detail}），生成的请求将采用这些长度。',
   'found.clients': '这是 ServeGen 的客户端。请在终端中运行：{command}',
-  'found.result': '这是一次实测（{detail}），“验证”页会把它与模拟并列显示。',
+  'found.result': '这是一次实测（{detail}），“实测对照”页会把它与模拟并列显示。',
   'found.model_config': '这是模型的 config.json，将采用该模型。',
   'found.adapter_config': '这是 LoRA adapter 的配置，adapter 将采用其中的秩。',
   'found.operator_table': '这是算子耗时表。请在“使用自己的测量数据”中打开，那里可填写模型和 GPU。',
