@@ -7,14 +7,14 @@ use serde_json::Value;
 use servescope_cost::{AdapterCost, Batch, BatchCost, LinearCost, StageTime};
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::{
-    AdapterConfig, AdapterMemory, Equals, Fleet, KvGroup, KvGroups, KvGroupsOfKind, LongPrefill, PoolConfig,
-    SchedulerKind, VllmRules,
+    AdapterConfig, AdapterMemory, Equals, Fleet, HostCache, HostEviction, KvGroup, KvGroups, KvGroupsOfKind,
+    LongPrefill, OffloadConnector, PoolConfig, SchedulerKind, VllmRules,
 };
 use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 /// Settings that a file may have; another one would be passed over unseen.
-const SETTINGS: [&str; 18] = [
+const SETTINGS: [&str; 22] = [
     "block_size",
     "usable_blocks",
     "max_num_seqs",
@@ -33,6 +33,10 @@ const SETTINGS: [&str; 18] = [
     "max_loras",
     "pipeline_parallel_size",
     "windows",
+    "connector",
+    "num_cpu_blocks",
+    "lazy_offload",
+    "transfer_us",
 ];
 
 /// More than a run lasts: no wait brings a request before one of a better class.
@@ -159,6 +163,7 @@ fn config(given: &Value) -> PoolConfig {
         blocks,
         block_size: whole(given, "block_size"),
         kv_groups: kv_groups(&given["windows"]),
+        host_cache: host_cache(given),
         watermark_blocks,
         max_requests: whole(given, "max_num_seqs"),
         max_batch_tokens: whole(given, "max_num_batched_tokens"),
@@ -182,6 +187,27 @@ fn config(given: &Value) -> PoolConfig {
         },
         ..PoolConfig::default()
     }
+}
+
+/// The tier of host memory, with the time that the driver takes for a copy.
+fn host_cache(given: &Value) -> Option<HostCache> {
+    let connector = match given["connector"].as_str()? {
+        "OffloadingConnector" => OffloadConnector::Offloading,
+        "SimpleCPUOffloadConnector" => OffloadConnector::SimpleCpu,
+        other => panic!("unknown connector {other}"),
+    };
+    let block_us = number(&given["transfer_us"], "per_block_us");
+    Some(HostCache {
+        connector,
+        blocks: whole(given, "num_cpu_blocks"),
+        eviction: HostEviction::Lru,
+        store_threshold: 0,
+        prompts_only: true,
+        lazy: flag(given, "lazy_offload"),
+        base_us: number(&given["transfer_us"], "base_us"),
+        load_block_us: block_us,
+        store_block_us: block_us,
+    })
 }
 
 /// A group of layers for each window; 0: full attention.

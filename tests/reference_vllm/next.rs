@@ -11,7 +11,7 @@ use super::given::list;
 const KINDS: [(&str, Option<&str>); 7] = [
     ("spec", Some("speculative decoding by accepted drafts of each verification")),
     ("pd", Some("prefill and decode engines with a pull connector")),
-    ("offload", Some("a tier of host memory")),
+    ("offload", None),
     ("dp_dense", Some("engines behind one front end's internal load balancing")),
     ("dp_moe", Some("ranks that run every forward pass together")),
     ("streaming", Some("sessions whose input comes in chunks")),
@@ -19,8 +19,7 @@ const KINDS: [(&str, Option<&str>); 7] = [
 ];
 
 /// Settings of parts that an engine does not have here. They are absent or off.
-const ABSENT: [&str; 6] =
-    ["speculative", "connector", "role", "kv_load_failure_policy", "num_cpu_blocks", "lazy_offload"];
+const ABSENT: [&str; 1] = ["speculative"];
 
 /// The runs that the engine follows; says how many of the others there are, and why they are left out.
 pub(crate) fn runs() -> Vec<PathBuf> {
@@ -45,11 +44,19 @@ pub(crate) fn runs() -> Vec<PathBuf> {
 pub(crate) fn of_one_engine(file: &Value) -> Value {
     let engines = list(file, "engines");
     assert!(engines.len() == 1 && file["deployment"] == "one", "a run of one engine");
-    let mut config = engines[0].as_object().expect("settings").clone();
+    let mut config = object(&engines[0]);
+    if config["connector"].is_null() {
+        for setting in ["connector", "role", "kv_load_failure_policy", "num_cpu_blocks", "lazy_offload"] {
+            config.remove(setting);
+        }
+    } else {
+        assert_eq!(config.remove("role"), Some(json!("kv_both")), "the host's memory is written and read");
+        config.remove("kv_load_failure_policy");
+        config.insert("transfer_us".to_owned(), file["transfer_us"].clone());
+    }
     for setting in ABSENT {
         let value = config.remove(setting).unwrap_or_default();
-        let is_off = value.is_null() || value == false || setting == "kv_load_failure_policy";
-        assert!(is_off, "{setting} is {value}");
+        assert!(value.is_null(), "{setting} is {value}");
     }
     let iterations: Vec<Value> =
         file["iterations"][0].as_array().expect("iterations").iter().map(iteration).collect();

@@ -1,11 +1,13 @@
 //! What a fleet is made of: pools of replicas behind one router.
 
 pub(crate) mod adapters;
+pub(crate) mod host_cache;
 pub(crate) mod kv_groups;
 
 use std::sync::Arc;
 
 use adapters::{AdapterConfig, AdapterMemory, TOKENS_PER_RANK};
+use host_cache::HostCache;
 use kv_groups::KvGroups;
 use servescope_cost::BatchCost;
 
@@ -260,6 +262,8 @@ pub struct PoolConfig {
     pub lora_compute: bool,
     /// Where adapters are kept.
     pub adapters: AdapterConfig,
+    /// A tier of host memory below the KV cache (vLLM v1 with [`Self::prefix_cache`]); `None`: there is none.
+    pub host_cache: Option<HostCache>,
 }
 
 impl PoolConfig {
@@ -355,6 +359,7 @@ impl Default for PoolConfig {
             idle_poll_us: 0.0,
             lora_compute: true,
             adapters: AdapterConfig::FREE,
+            host_cache: None,
         }
     }
 }

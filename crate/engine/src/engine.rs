@@ -502,6 +502,7 @@ impl Fleet {
             }
             self.fill_pipeline(place, now_us);
             if self.replicas[place].in_flight == 0 {
+                self.wait_for_copies(place, now_us);
                 let wakes_us = self.replicas[place].scheduler().wakes_us();
                 if now_us < wakes_us && wakes_us < f64::INFINITY {
                     self.schedule_completion(wakes_us, place);
@@ -534,6 +535,7 @@ impl Fleet {
                 Event::CountChanges { pool, replicas } => self.change_count(pool, replicas, now_us),
                 Event::ReplicaReady(place) => self.replica_is_ready(place),
                 Event::StageEnds { replica, stage } => self.end_stage(replica, stage, now_us),
+                Event::CopyEnds(place) => self.copy_ends(place, now_us),
                 Event::WorkEnds(place) => {
                     if self.work_ends(place, now_us) {
                         return;

@@ -16,6 +16,7 @@ mod decodes;
 mod departures;
 pub(crate) mod iteration;
 pub(crate) mod kv_cache;
+pub(crate) mod kv_offload;
 pub(crate) mod longest_gap;
 pub mod peak_memory;
 mod preemption;
@@ -45,6 +46,7 @@ use crate::replica::batch_scheduler::{
 use crate::replica::decode_batch::DecodeBatch;
 use crate::replica::iteration::{HeadBlocked, ScheduledBatch};
 use crate::replica::kv_cache::KvCache;
+use crate::replica::kv_offload::KvOffload;
 use crate::replica::longest_gap::{SharedGaps, longer_of};
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::run::BatchRun;
@@ -91,6 +93,8 @@ pub(crate) struct Replica {
     /// The requests that run, where the scheduler gives tokens to them one by one.
     pub(crate) running_list: RunningList,
     pub(crate) kv: KvCache,
+    /// The tier below it.
+    pub(crate) kv_offload: Option<Box<KvOffload>>,
     pub(crate) adapters: Adapters,
     /// Whether the last scan of the waiting queue passed over requests for whose adapters there is no LoRA slot.
     pub(crate) passes_over: bool,
@@ -165,6 +169,7 @@ impl Replica {
             decode_batch: DecodeBatch::new(config.block_size, cost.reads_lora()),
             running_list: RunningList::default(),
             kv: KvCache::new(config, facts.caches_prefixes, stages + facts.batches_ahead),
+            kv_offload: KvOffload::new(config).filter(|_| facts.caches_prefixes),
             adapters,
             passes_over: false,
             num_running: 0,

@@ -6,7 +6,7 @@ import type { DebuggerStep, Gantt, GanttLane, GanttPhase } from '../simulation/t
 
 const WIDTH = 1000;
 const HEIGHT = 14;
-const PHASES = ['gateway', 'queue', 'prefill', 'decode', 'stalled', 'preempted'] as const;
+const PHASES = ['gateway', 'queue', 'loading', 'prefill', 'decode', 'stalled', 'preempted'] as const;
 
 type Go = (way: 'time' | 'request', number: number) => void;
 

@@ -55,6 +55,9 @@ impl Fleet {
         if self.requests[i].status == RequestStatus::Waiting {
             return self.leave_queue(id, now_us);
         }
+        if self.requests[i].status == RequestStatus::Loading {
+            return self.leave_load(id, now_us);
+        }
         let place = self.requests[i].leg.replica;
         let in_flight = if self.pool_of(place).is_pipelined {
             self.pipelines[place].holds(id)
@@ -100,6 +103,15 @@ impl Fleet {
     /// A request has left a replica between two batches.
     fn note_left(&mut self, place: ReplicaIndex) {
         self.pipelines[place].has_left = true;
+    }
+
+    /// A request goes that waits with blocks.
+    fn leave_load(&mut self, id: RequestId, now_us: f64) {
+        let place = self.requests[id].leg.replica;
+        self.note_left(place);
+        let (replica, mut context, _) = self.parts(place, now_us);
+        replica.drop_holder(&mut context, id);
+        self.dirty_replicas.push(place);
     }
 
     fn leave_queue(&mut self, id: RequestId, now_us: f64) {

@@ -21,6 +21,9 @@ pub(super) enum Event {
     ReplicaReady(ReplicaIndex),
     /// What a replica works on ends, or it looks again for something to do.
     WorkEnds(ReplicaIndex),
+    /// A copy from or to a lower tier of a replica's KV cache ends, for which a batch waits, or of which the replica learns as it
+    /// stands still.
+    CopyEnds(ReplicaIndex),
     /// A pipeline stage is done with its batch.
     StageEnds {
         /// Whose stage.
@@ -36,6 +39,8 @@ impl Event {
         match self {
             Self::CountChanges { pool, .. } => (0, pool),
             Self::ReplicaReady(replica) => (1, replica.get()),
+            // A batch that is taken at this time reports the copy.
+            Self::CopyEnds(replica) => (1, replica.get()),
             Self::WorkEnds(replica) | Self::StageEnds { replica, .. } => (2, replica.get()),
         }
     }

@@ -137,7 +137,8 @@ impl Fleet {
                 queue.pop_front();
             }
             let replica = &self.replicas[place];
-            let has_requests = *has_left || replica.num_running + replica.num_waiting > 0;
+            let has_copies = replica.kv_offload.as_ref().is_some_and(|tier| tier.has_copies());
+            let has_requests = *has_left || has_copies || replica.num_running + replica.num_waiting > 0;
             if queue.len() >= most || empty > most || !has_requests {
                 return;
             }
@@ -198,6 +199,15 @@ impl Fleet {
         if stage == 0 && awaits_tokens(&pipeline.batches, slot) {
             return;
         }
+        let batch = &pipeline.batches[slot as usize];
+        let waits = if stage == 0 { self.replicas[place].waits_for_copies_until(now_us, batch) } else { None };
+        if let Some(until_us) = waits {
+            // A copy that has not begun begins when the batch before this one is computed, and this one is looked at again.
+            if until_us < f64::INFINITY {
+                self.events.push(until_us, Event::CopyEnds(place));
+            }
+            return;
+        }
         this.queue.pop_front();
         this.serves = Some(slot);
         let batch = &mut pipeline.batches[slot as usize];
@@ -231,12 +241,31 @@ impl Fleet {
         self.pipelines[place].batches = batches;
     }
 
+    /// A copy has ended: a batch that waited for it begins, or the replica, which stands still, learns of it.
+    pub(super) fn copy_ends(&mut self, place: ReplicaIndex, now_us: f64) {
+        self.serve(place, 0, now_us);
+        if self.replicas[place].in_flight == 0 {
+            self.dirty_replicas.push(place);
+        }
+    }
+
+    /// A replica that stands still looks again when a copy ends.
+    pub(super) fn wait_for_copies(&mut self, place: ReplicaIndex, now_us: f64) {
+        let end_us = self.replicas[place].kv_offload.as_ref().and_then(|tier| tier.next_end_us());
+        if let Some(end_us) = end_us.filter(|&end_us| end_us > now_us) {
+            self.events.push(end_us, Event::CopyEnds(place));
+        }
+    }
+
     /// A stage is done with its batch, which moves on or is done.
     pub(super) fn end_stage(&mut self, place: ReplicaIndex, stage: u32, now_us: f64) {
         let stage = stage as usize;
         let pipeline = &mut self.pipelines[place];
         let Some(slot) = pipeline.stages[stage].serves.take() else { return };
         let next = pipeline.stages.get_mut(stage + 1).map(|next| next.queue.push_back(slot));
+        if next.is_none() {
+            self.replicas[place].begin_stores(now_us, &mut pipeline.batches[slot as usize]);
+        }
         self.serve(place, stage, now_us);
         if next.is_some() {
             return self.serve(place, stage + 1, now_us);

@@ -25,6 +25,8 @@ pub enum Verdict {
     Forwarded,
     /// It joins the batch.
     Admitted,
+    /// It has its blocks, and a lower tier of the KV cache copies into them what it has; those behind it go on.
+    Loads,
     /// It stays where it is, and those behind it with it; without a request: the whole waiting queue does.
     Waits,
     /// It stays where it is, and those behind it go on.
@@ -47,6 +49,7 @@ impl Verdict {
         match self {
             Self::Forwarded => "forwarded",
             Self::Admitted => "admitted",
+            Self::Loads => "loads",
             Self::Waits => "waits",
             Self::Skipped => "skipped",
             Self::Preempted => "preempted",
@@ -76,6 +79,8 @@ pub enum Test {
     LoraSlots,
     /// Tokens of the request that are still being computed, with none: it was preempted while they were.
     TokensUnderWay,
+    /// A block of the request is being copied to a lower tier of the KV cache, or from it for another request.
+    CopyUnderWay,
     /// Tokens of the prompt, or of prompt and longest output, with the bound on them.
     RequestTokens,
     /// Rank of the adapter, with the largest that LoRA slots are made for.
@@ -105,6 +110,7 @@ impl Test {
             Self::RunningCap => "running_cap",
             Self::LoraSlots => "lora_slots",
             Self::TokensUnderWay => "tokens_under_way",
+            Self::CopyUnderWay => "copy_under_way",
             Self::RequestTokens => "request_tokens",
             Self::LoraRank => "lora_rank",
             Self::InSystem => "in_system",

@@ -9,6 +9,8 @@ pub(crate) enum RequestStatus {
     /// Not arrived, or in a waiting queue.
     #[default]
     Waiting,
+    /// Holds memory into which a lower tier of the KV cache copies what it has, or waits with that to be admitted.
+    Loading,
     /// Holds memory; its prompt is not yet processed.
     Prefilling,
     /// Holds memory and decodes.

@@ -22,6 +22,20 @@ impl Replica {
         self.waiting_prompt_blocks -= u64::from(self.kv.blocks_for_whole(0, context.requests[id].prompt));
     }
 
+    /// A waiting request holds blocks from now on, and still waits.
+    pub(crate) fn holds_blocks(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
+        self.waiting.pop(context.trace, |id| context.is_gone(id));
+        let prompt = context.requests[id].prompt;
+        self.waiting_prompt_blocks -= u64::from(self.kv.blocks_for_whole(0, prompt));
+        context.requests[id].status = RequestStatus::Loading;
+    }
+
+    /// A request that waited with blocks waits no more.
+    pub(crate) fn holder_leaves(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
+        self.adapters.waits_no_more(context.adapter(id).0);
+        self.num_waiting -= 1;
+    }
+
     /// A request that was admitted counts among those that wait again.
     pub(crate) fn waits_again(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
         self.waiting_prompt_blocks += u64::from(self.kv.blocks_for_whole(0, context.requests[id].prompt));
@@ -35,6 +49,9 @@ impl Replica {
         self.charge_ended(context);
         let was_head = self.head(context) == Some(id);
         self.outstanding -= 1;
+        if let Self { kv, kv_offload: Some(tier), .. } = self {
+            tier.forget(kv, context.trace, (id, context.requests[i].prompt));
+        }
         if !context.requests[i].leg.scheduled_us.is_nan() {
             self.close_result(context, id);
         }

@@ -4,6 +4,7 @@ use crate::record::work_time::WorkTime;
 use servescope_cost::{Batch, BatchCost, BatchStages, Chunk, LoraBatch, StageConstants};
 use servescope_workload::RequestId;
 
+use super::kv_offload::BatchCopies;
 use super::stage_times::TimesOnLine;
 use crate::record::timeline::IterationRun;
 use crate::request::BlockReason;
@@ -121,6 +122,8 @@ pub(crate) struct ScheduledBatch {
     /// Iterations of the same requests before it, in a pipeline.
     pub(crate) unwritten: Unwritten,
     pub(crate) token_wait: TokenWait,
+    /// Copies from and to a lower tier of the KV cache.
+    pub(crate) copies: BatchCopies,
     /// Why no waiting request was admitted when it was formed, in a pipeline.
     pub(crate) refused: Option<HeadBlocked>,
     /// How long a stage before the last one takes for it, and the last one, once that is known.
@@ -160,6 +163,7 @@ impl ScheduledBatch {
         self.constants = None;
         self.line = None;
         self.token_wait = TokenWait::default();
+        self.copies = BatchCopies::default();
         self.refused = None;
         self.continues_run = false;
     }

@@ -14,8 +14,8 @@ use servescope_workload::{RequestId, Trace};
 use crate::config::kv_groups::{BlockGroup, KvGroup};
 use crate::config::{PoolConfig, Preemption};
 use crate::record::request_timings::PrefixLookups;
-use blocks::BlockCache;
 
+pub(crate) use blocks::{BlockCache, BlockContents, contents_of};
 pub(crate) use held::Held;
 
 /// A number of tokens or iterations modulo the block size.
@@ -39,6 +39,8 @@ pub(crate) struct KvCache {
     most_blocks: Vec<u32>,
     /// The prefix cache, which vLLM v1 has.
     blocks: Option<BlockCache>,
+    /// A free block without contents that a tier below remembers: how many stand before it, as blocks are taken from the front.
+    marked: Option<u32>,
 }
 
 impl KvCache {
@@ -52,7 +54,10 @@ impl KvCache {
         let under_way = config.max_batch_tokens.saturating_mul(batches_under_way);
         let (size, longest) = (config.block_size, config.max_request_tokens);
         let keeps_blocks = config.prefix_cache && caches_prefixes;
-        let blocks = keeps_blocks.then(|| BlockCache::new(size, groups.clone()));
+        let blocks = keeps_blocks.then(|| {
+            let cache = BlockCache::new(size, groups.clone());
+            if config.host_cache.is_some() { cache.above_lower_tier() } else { cache }
+        });
         Self {
             total: config.blocks,
             used: 0,
@@ -63,6 +68,7 @@ impl KvCache {
             most_blocks: groups.iter().map(|group| group.most_blocks(under_way, longest)).collect(),
             groups,
             blocks,
+            marked: None,
         }
     }
 
@@ -105,6 +111,9 @@ impl KvCache {
     /// Takes blocks that are known to be free.
     pub(crate) fn allocate(&mut self, blocks: u32) {
         debug_assert!(blocks <= self.available(), "{blocks} blocks of {} free ones", self.available());
+        // Those without contents are taken first.
+        let empty = blocks.min(self.available() - self.idle());
+        self.marked = self.marked.and_then(|before| before.checked_sub(empty));
         self.used += blocks;
     }
 
@@ -292,8 +301,36 @@ impl KvCache {
         self.blocks.as_ref()?.next_named(trace, id, held)
     }
 
+    /// The cached blocks, where there are any: a tier below asks what is in them.
+    pub(crate) fn cached_blocks(&mut self) -> Option<&mut BlockCache> {
+        self.blocks.as_mut()
+    }
+
+    /// A free block without contents is remembered, before which so many are taken.
+    pub(crate) fn mark_empty(&mut self, before: u32) {
+        self.marked = Some(before);
+    }
+
+    /// How many blocks are taken before the one that was remembered; `None`: it was taken. It is remembered no more.
+    pub(crate) fn take_marked(&mut self) -> Option<u32> {
+        self.marked.take()
+    }
+
+    /// A copy holds a cached block until it has ended.
+    pub(crate) fn hold_block(&mut self, block: u32) {
+        let cache = self.blocks.as_mut().expect("blocks are copied that are cached");
+        self.used += u32::from(cache.hold(block));
+    }
+
+    /// A copy holds a cached block no more.
+    pub(crate) fn give_block_back(&mut self, block: u32) {
+        let cache = self.blocks.as_mut().expect("blocks are copied that are cached");
+        self.used -= cache.give_back(block);
+    }
+
     /// A request gives its blocks back; one that is resumed later looks them up then.
     pub(crate) fn free_blocks(&mut self, id: RequestId, held: &mut Held, is_resumed_later: bool) {
+        self.marked = self.marked.map(|before| before + held.empty());
         self.used -= match &mut self.blocks {
             Some(cache) => cache.release(id, held, is_resumed_later),
             None => std::mem::take(held).count(),

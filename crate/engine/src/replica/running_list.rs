@@ -92,6 +92,11 @@ impl RunningList {
         context.requests.running[id]
     }
 
+    /// A request that is chosen for the iteration that is being formed.
+    pub(super) fn chosen(&self, context: &ScheduleContext<'_>, id: RequestId) -> Option<&RunningRequest> {
+        Self::place(context, id).map(|place| &self.entries[place as usize])
+    }
+
     /// The place of a request that runs.
     pub(super) fn running_place(&self, context: &ScheduleContext<'_>, id: RequestId) -> Option<u32> {
         Self::place(context, id).filter(|place| self.order.contains(place))

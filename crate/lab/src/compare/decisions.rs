@@ -117,6 +117,7 @@ pub fn described(decision: &Decision) -> String {
     let what = match decision.verdict {
         Verdict::Forwarded => format!("forwards request {id} to the engine"),
         Verdict::Admitted => format!("admits request {id}"),
+        Verdict::Loads => format!("begins to load KV blocks of request {id} from host memory"),
         Verdict::Waits => format!("leaves request {id} waiting"),
         Verdict::Skipped => format!("skips request {id}"),
         Verdict::Preempted => format!("preempts request {id}{}", for_whom(decision)),
@@ -144,6 +145,7 @@ fn in_brackets(compared: &Compared) -> String {
         Test::RunningCap => "cap on running requests",
         Test::LoraSlots => "LoRA slots",
         Test::TokensUnderWay => "tokens under way",
+        Test::CopyUnderWay => "a block of it is being copied",
         Test::RequestTokens => "bound on tokens",
         Test::LoraRank => "LoRA rank",
         Test::InSystem => "requests in the service",

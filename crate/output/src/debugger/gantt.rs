@@ -51,14 +51,15 @@ pub struct Gantt {
     pub lanes: Vec<GanttLane>,
 }
 
-const PHASES: [&str; 6] = ["gateway", "queue", "prefill", "decode", "stalled", "preempted"];
+const PHASES: [&str; 7] = ["gateway", "queue", "loading", "prefill", "decode", "stalled", "preempted"];
 /// Places in [`PHASES`].
 const GATEWAY: usize = 0;
 const QUEUE: usize = 1;
-const PREFILL: usize = 2;
-const DECODE: usize = 3;
-const STALLED: usize = 4;
-const PREEMPTED: usize = 5;
+const LOADING: usize = 2;
+const PREFILL: usize = 3;
+const DECODE: usize = 4;
+const STALLED: usize = 5;
+const PREEMPTED: usize = 6;
 
 /// Times of a request by phase, microseconds.
 type Spans = [Vec<[f64; 2]>; PHASES.len()];
@@ -188,6 +189,10 @@ fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 
             Verdict::Preempted | Verdict::SwappedOut => {
                 until(spans, decision.time_us, waits, runs);
                 (runs, waits) = (false, PREEMPTED);
+            }
+            Verdict::Loads => {
+                until(spans, decision.time_us, waits, runs);
+                waits = LOADING;
             }
             Verdict::Waits | Verdict::Skipped | Verdict::Rejected(_) | Verdict::TimedOut => {}
         }

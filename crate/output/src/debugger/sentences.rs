@@ -30,6 +30,10 @@ pub const SENTENCES: &[(&str, &str)] = &[
         "Request {request} waits for a limit of its own client. Requests of other clients go on.",
     ),
     ("admitted", "Request {request} is admitted: it joins the batch."),
+    (
+        "loads",
+        "Request {request} begins to load KV blocks from host memory: it holds blocks, takes no token of the budget, and joins the batch when the copy has ended. Requests behind it go on.",
+    ),
     ("waits", "Request {request} stays in the waiting queue, and no request behind it is admitted."),
     ("queue_waits", "No waiting request is admitted."),
     ("skipped", "Request {request} stays in the waiting queue. Requests behind it go on."),
@@ -78,6 +82,7 @@ pub const SENTENCES: &[(&str, &str)] = &[
     ("running_cap", "It would be running request number {need}; at most {have} may run."),
     ("lora_slots", "Its adapter would be number {need} in use; there are {have} LoRA slots."),
     ("tokens_under_way", "{need} of its tokens are still being computed."),
+    ("copy_under_way", "A KV block of it is being copied to host memory, or from it for another request."),
     ("request_tokens", "It has {need} tokens; at most {have} are accepted."),
     ("lora_rank", "Its adapter has rank {need}; the LoRA slots are made for at most {have}."),
     ("in_system", "It would be request number {need} in the service; at most {have} may be."),
@@ -174,6 +179,7 @@ pub(crate) fn verdict(decision: &Decision) -> Sentence {
     match decision.verdict {
         Verdict::Forwarded => Sentence::new("forwarded", [request]),
         Verdict::Admitted => Sentence::new("admitted", [request]),
+        Verdict::Loads => Sentence::new("loads", [request]),
         Verdict::Waits => Sentence::new(if is_gateways { "gateway_waits" } else { "waits" }, [request]),
         Verdict::Skipped => Sentence::new(if is_gateways { "gateway_skipped" } else { "skipped" }, [request]),
         Verdict::Preempted => for_other("preempted", "preempted_itself"),
@@ -190,7 +196,7 @@ pub(crate) fn verdict(decision: &Decision) -> Sentence {
 /// prompts of the iteration.
 pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Sentence> {
     let compared = &decision.compared;
-    let passes = matches!(decision.verdict, Verdict::Admitted | Verdict::SwappedIn);
+    let passes = matches!(decision.verdict, Verdict::Admitted | Verdict::Loads | Verdict::SwappedIn);
     let preempts = matches!(decision.verdict, Verdict::Preempted | Verdict::SwappedOut);
     let numbers = compared.numbers();
     let code = match (compared.test, numbers) {
@@ -209,6 +215,7 @@ pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Sentence> 
         (Test::RunningCap, _) => "running_cap",
         (Test::LoraSlots, _) => "lora_slots",
         (Test::TokensUnderWay, _) => "tokens_under_way",
+        (Test::CopyUnderWay, _) => "copy_under_way",
         (Test::RequestTokens, _) => "request_tokens",
         (Test::LoraRank, _) => "lora_rank",
         (Test::InSystem, _) => "in_system",

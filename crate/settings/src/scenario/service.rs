@@ -94,6 +94,7 @@ impl Scenario {
             idle_poll_us: self.active(Id::IdlePoll).map_or(0.0, |ms| ms * 1e3),
             lora_compute: true,
             adapters: AdapterConfig::FREE,
+            host_cache: None,
         }
     }
 

@@ -122,6 +122,7 @@ export const debuggerTexts = area('debugger', {
   'gantt.lane': 'Request {request}: {phases}',
   'gantt.gateway': 'gateway',
   'gantt.queue': 'waiting queue',
+  'gantt.loading': 'loading from host memory',
   'gantt.prefill': 'prefill',
   'gantt.decode': 'decode',
   'gantt.stalled': 'stalled',

@@ -122,6 +122,7 @@ export const debuggerTexts: Translation<typeof english> = {
   'gantt.lane': '请求 {request}：{phases}',
   'gantt.gateway': '网关',
   'gantt.queue': '等待队列',
+  'gantt.loading': '从主机内存加载',
   'gantt.prefill': '预填充',
   'gantt.decode': '解码',
   'gantt.stalled': '被预填充阻塞',

@@ -19,8 +19,8 @@ use crate::record::request_timings::PrefixLookups;
 const NONE: u32 = u32::MAX;
 
 /// What a block holds, together with all before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum BlockContents {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum BlockContents {
     /// The adapter, the id of a block of the trace and which of its KV blocks.
     Prefix(u32, u64, u32),
     /// A request's own: which request, which of its blocks.
@@ -122,6 +122,9 @@ pub(crate) struct BlockCache {
     oldest: u32,
     newest: u32,
     idle: u32,
+    /// Whether a lower tier asks for every block: all are kept one by one, and those that are forgotten are listed.
+    has_lower_tier: bool,
+    forgotten: Vec<u32>,
     /// What admitted requests asked it for.
     pub(super) asked: PrefixLookups,
 }
@@ -139,8 +142,58 @@ impl BlockCache {
             oldest: NONE,
             newest: NONE,
             idle: 0,
+            has_lower_tier: false,
+            forgotten: Vec::new(),
             asked: PrefixLookups::default(),
         }
+    }
+
+    /// The same above a tier that asks for every block.
+    pub(crate) fn above_lower_tier(self) -> Self {
+        Self { has_lower_tier: true, ..self }
+    }
+
+    /// The contents of a block.
+    pub(crate) fn contents(&self, block: u32) -> BlockContents {
+        self.blocks[block as usize].contents
+    }
+
+    /// The block that is found for some contents.
+    pub(crate) fn find(&self, contents: BlockContents) -> Option<u32> {
+        self.first[0].get(contents)
+    }
+
+    /// A block that is full with these contents is kept, and held by one that gives it back later.
+    pub(crate) fn keep(&mut self, contents: BlockContents) -> u32 {
+        let block = self.insert(0, contents);
+        self.publish(block);
+        block
+    }
+
+    /// The block stays until it is given back. Says whether it counted as free.
+    pub(crate) fn hold(&mut self, block: u32) -> bool {
+        let was_idle = self.blocks[block as usize].users == 0;
+        if was_idle {
+            self.unlink(block);
+        }
+        self.blocks[block as usize].users += 1;
+        was_idle
+    }
+
+    /// Whether a request or a copy holds the block.
+    pub(crate) fn is_held(&self, block: u32) -> bool {
+        self.blocks[block as usize].users > 0
+    }
+
+    /// The block that stands behind another one among those that no request holds, or the first of them.
+    pub(crate) fn idle_after(&self, block: Option<u32>) -> Option<u32> {
+        let next = block.map_or(self.oldest, |block| self.blocks[block as usize].newer);
+        (next != NONE).then_some(next)
+    }
+
+    /// The blocks that were forgotten since the last call, where a lower tier asks for them.
+    pub(crate) fn take_forgotten(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.forgotten)
     }
 
     /// Cached blocks that no request holds.
@@ -155,9 +208,7 @@ impl BlockCache {
 
     /// The block of a group that is found as block `index` of a request.
     fn get(&self, group: usize, trace: &Trace, id: RequestId, index: u32) -> Option<u32> {
-        let contents = prefix_contents(trace, id, index, self.groups[group].block_tokens)
-            .unwrap_or(BlockContents::Own(id, index));
-        self.first[group].get(contents)
+        self.first[group].get(contents_of(trace, id, index, self.groups[group].block_tokens))
     }
 
     /// After how many tokens of a request its next full block can be found by others; `None`: it holds no further one.
@@ -283,8 +334,12 @@ impl BlockCache {
     fn learn_of(&mut self, group: usize, trace: &Trace, id: RequestId, most: u32, held: &mut GroupBlocks) {
         let (mut index, block_tokens) = (held.cached_len(), self.groups[group].block_tokens);
         while index < most && held.own == 0 {
-            let Some(contents) = prefix_contents(trace, id, index, block_tokens) else { break };
-            held.cached.push(self.insert(group, contents));
+            let named = prefix_contents(trace, id, index, block_tokens);
+            let each = self.has_lower_tier.then_some(BlockContents::Own(id, index));
+            let Some(contents) = named.or(each) else { break };
+            let block = self.insert(group, contents);
+            self.publish(block);
+            held.cached.push(block);
             held.plain -= 1;
             index += 1;
         }
@@ -330,7 +385,7 @@ impl BlockCache {
 
     /// A request gives back those of its blocks before block `until` that it still holds, the last one first: no later token looks at
     /// them. Returns how many no request holds now.
-    pub(crate) fn skip(&mut self, group: usize, id: RequestId, until: u32, held: &mut GroupBlocks) -> u32 {
+    pub(super) fn skip(&mut self, group: usize, id: RequestId, until: u32, held: &mut GroupBlocks) -> u32 {
         let skips = until - held.skipped;
         let cached = skips.min(held.cached.len() as u32);
         let own = (skips - cached).min(held.own);
@@ -409,8 +464,8 @@ impl BlockCache {
         }
     }
 
-    /// A request holds the block no more. Returns how many come free.
-    fn give_back(&mut self, block: u32) -> u32 {
+    /// One that held the block holds it no more. Returns how many come free.
+    pub(crate) fn give_back(&mut self, block: u32) -> u32 {
         let entry = &mut self.blocks[block as usize];
         entry.users -= 1;
         let is_free = entry.users == 0;
@@ -453,9 +508,6 @@ impl BlockCache {
             self.blocks.len() as u32 - 1
         });
         self.blocks[block as usize] = entry;
-        if matches!(contents, BlockContents::Prefix(..)) {
-            self.publish(block);
-        }
         block
     }
 
@@ -480,6 +532,9 @@ impl BlockCache {
         let Block { contents, group, twin, is_found, .. } = self.blocks[block as usize];
         self.unused.push(block);
         self.blocks[block as usize].count = 0;
+        if self.has_lower_tier {
+            self.forgotten.push(block);
+        }
         if !is_found {
             return;
         }
@@ -512,6 +567,11 @@ impl BlockCache {
         self.join(older, newer);
         self.idle -= count;
     }
+}
+
+/// The contents of KV block `index` of a request, which is its own where the trace does not describe it.
+pub(crate) fn contents_of(trace: &Trace, id: RequestId, index: u32, block_size: u32) -> BlockContents {
+    prefix_contents(trace, id, index, block_size).unwrap_or(BlockContents::Own(id, index))
 }
 
 /// The contents of KV block `index` of a request by the trace. `None`: the trace describes nothing, or not the whole block.

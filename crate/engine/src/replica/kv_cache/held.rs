@@ -55,9 +55,19 @@ impl Held {
         self.groups().map(GroupBlocks::count).sum()
     }
 
+    /// Those of them without contents that others could find.
+    pub(super) fn empty(&self) -> u32 {
+        self.groups().map(|group| group.plain).sum()
+    }
+
     /// Those that other requests may hold, too.
     pub(crate) fn cached(&self) -> impl Iterator<Item = u32> {
         self.groups().flat_map(|group| group.cached.iter().copied())
+    }
+
+    /// The cached blocks of the first group, in the order of the request's tokens.
+    pub(crate) fn cached_in_order(&self) -> &[u32] {
+        &self.first.cached
     }
 
     #[cfg(test)]

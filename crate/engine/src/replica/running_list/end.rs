@@ -3,7 +3,9 @@
 use crate::record::work_time::WorkTime;
 use servescope_workload::RequestId;
 
-use super::{Replica, RequestStatus, RunningList, ScheduleContext, Scheduled, ScheduledBatch};
+use super::{
+    Replica, RequestStatus, RunningList, RunningRequest, ScheduleContext, Scheduled, ScheduledBatch,
+};
 use crate::record::request_phases::PrefillPhase;
 use crate::record::timeline::IterationRun;
 use crate::replica::batch_end::share_iteration;
@@ -68,7 +70,15 @@ impl RunningList {
             share_iteration(context, batch, batch.began_us);
             context.record.iterations.push(&run, &batch.chunks);
         }
+        replica.copies_have_ended(batch);
         replica.adapters.offload_unused(&mut replica.kv);
+    }
+
+    /// A request goes, complete or not: the tier below the KV cache stores what it lacks.
+    fn tell_tier(&self, replica: &mut Replica, context: &ScheduleContext<'_>, place: u32) {
+        let Replica { kv, kv_offload: Some(tier), .. } = replica else { return };
+        let RunningRequest { id, known, computed, awaited, held, .. } = &self.entries[place as usize];
+        tier.leaves(kv, context.trace, (*id, *known), held, (*computed, *awaited));
     }
 
     /// A request that runs goes away.
@@ -86,6 +96,7 @@ impl RunningList {
             replica.close_result(context, id);
         }
         if let Some(place) = RunningList::place(context, id) {
+            self.tell_tier(replica, context, place);
             let Replica { kv, adapters, .. } = replica;
             kv.free_blocks(id, &mut self.entry(place).held, false);
             self.release_adapter(adapters, context, place);
@@ -171,6 +182,7 @@ fn end_of(
     let is_done = entry.known >= total;
     if is_done {
         list.leave(replica, context, place);
+        list.tell_tier(replica, context, place);
         let Replica { kv, adapters, .. } = replica;
         kv.free_blocks(id, &mut list.entry(place).held, false);
         list.release_adapter(adapters, context, place);

@@ -151,8 +151,8 @@ impl RunningList {
         batch: &mut ScheduledBatch,
         budget: u32,
     ) -> bool {
-        // Otherwise requests take blocks at borders that a group's count does not know.
-        if !replica.kv.fills_alike() {
+        // Otherwise requests take blocks at borders that a group's count does not know, and a lower tier looks at every block.
+        if !replica.kv.fills_alike() || replica.kv_offload.is_some() {
             return false;
         }
         let is_ready =

@@ -9,6 +9,7 @@
 //!
 //! The running requests are kept in the replica's list ([`crate::replica::running_list`]).
 
+mod loading;
 mod running;
 mod waiting;
 
@@ -36,6 +37,15 @@ pub(super) struct State {
     prompts_at: Option<u64>,
     /// Whether requests still waited after the last iteration that could admit them.
     is_capacity_bound: bool,
+}
+
+impl State {
+    /// A waiting request is passed over.
+    fn defer(&mut self, id: RequestId) {
+        if !self.deferred.contains(&id) {
+            self.deferred.push(id);
+        }
+    }
 }
 
 /// An iteration while it is formed.
@@ -130,6 +140,7 @@ fn schedule(
     batch: &mut ScheduledBatch,
 ) -> QueueScan {
     list.looks += 1;
+    let preempted_before = context.record.preemptions.len();
     let scheduled = std::mem::take(&mut batch.scheduled);
     let mut step = Step { scheduled, ..begin(state, list, replica, context) };
     let scan = if list.form_steady(replica, context, batch, step.budget) {
@@ -142,6 +153,15 @@ fn schedule(
         schedule_singly(state, list, replica, context, &mut step)
     };
     batch.load_us = step.load_us;
+    if let Replica { kv, kv_offload: Some(tier), .. } = replica {
+        let preempted = &context.record.preemptions[preempted_before..];
+        let preempted: Vec<RequestId> = preempted.iter().map(|preemption| preemption.id).collect();
+        tier.formed((list, kv), context, &step.scheduled, &preempted, batch);
+        if step.scheduled.is_empty() {
+            replica.copies_have_ended(batch);
+            replica.begin_stores(context.now_us, batch);
+        }
+    }
     list.commit(replica, context, batch, step.scheduled);
     if step.reads_prompts {
         state.prompts_at = Some(list.iterations);

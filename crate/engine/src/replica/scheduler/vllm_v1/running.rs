@@ -26,12 +26,12 @@ pub(super) fn schedule(
             next += 1;
             continue;
         }
-        if !make_room(list, replica, context, step, place, tokens, &mut next) {
+        match make_room(list, replica, context, step, place, tokens, &mut next) {
+            Room::Taken => {}
             // Under priority a request that preempted itself leaves those behind it, which are more urgent, their turn.
-            if replica.waiting.ranks_holders() {
-                continue;
-            }
-            return;
+            Room::LeftItself if replica.waiting.ranks_holders() => continue,
+            Room::LeftItself => return,
+            Room::Awaited => break,
         }
         let entry = list.entry(place);
         let (id, computed) = (entry.id, entry.computed);
@@ -77,8 +77,17 @@ fn tokens_of(entry: &RunningRequest, context: &ScheduleContext<'_>, step: &Step)
     tokens.min(step.chunk).min(step.budget).min(to_longest)
 }
 
-/// Takes the blocks for the next `tokens` of a running request, preempting others where there are too few. Says whether it has
-/// them; otherwise it was preempted itself.
+/// Whether a running request has the blocks that it needs.
+enum Room {
+    Taken,
+    /// It was preempted itself.
+    LeftItself,
+    /// Those that would be preempted are part of an iteration under way. A load could fill their blocks while it still writes them,
+    /// so they come free when it has ended (`defer_block_free` of vLLM).
+    Awaited,
+}
+
+/// Takes the blocks for the next `tokens` of a running request, preempting others where there are too few.
 fn make_room(
     list: &mut RunningList,
     replica: &mut Replica,
@@ -87,7 +96,7 @@ fn make_room(
     place: u32,
     tokens: u32,
     next: &mut usize,
-) -> bool {
+) -> Room {
     let is_by_priority = replica.waiting.ranks_holders();
     loop {
         let Replica { kv, .. } = replica;
@@ -103,7 +112,7 @@ fn make_room(
                 (entry.computed + tokens).min(entry.known),
                 &mut entry.held,
             );
-            return true;
+            return Room::Taken;
         }
         // An adapter that is there for a waiting request makes room before a running request does.
         if replica.adapters.is_ahead() {
@@ -116,6 +125,9 @@ fn make_room(
         } else {
             order.len() - 1
         };
+        if replica.kv_offload.is_some() && list.entries[list.order[at] as usize].under_way > 0 {
+            return Room::Awaited;
+        }
         let victim = list.order.remove(at);
         if at < *next {
             *next -= 1;
@@ -131,7 +143,7 @@ fn make_room(
         replica.record_preemption(context, list.entries[victim as usize].id, Verdict::Preempted, needs);
         preempt(list, replica, context, victim);
         if victim == place {
-            return false;
+            return Room::LeftItself;
         }
     }
 }

@@ -1,10 +1,12 @@
-//! The waiting requests: which are admitted, with the blocks that are cached of them.
+//! The waiting requests: which are admitted, with the blocks that are cached of them. Those that hold blocks already, because a tier
+//! below the KV cache loads them (`loading`), come first.
 
 use servescope_workload::RequestId;
 
 use crate::record::decisions::{Compared, Test, Verdict};
 
 use super::{BlockReason, QueueScan, Replica, RunningList, ScheduleContext, Scheduled, State, Step};
+use super::loading;
 use crate::record::request_state::RequestStatus;
 
 /// Admits waiting requests, in queue order, until one does not fit.
@@ -22,8 +24,10 @@ pub(super) fn schedule(
         .max_num_active_seqs
         .map_or(config.max_requests, |most| most.clamp(1, config.max_requests.max(1)));
     let mut passed = Vec::new();
-    let mut stop = None;
-    while let Some(id) = replica.head(context) {
+    let mut stop = loading::schedule(state, list, replica, context, step, most as usize);
+    while stop.is_none()
+        && let Some(id) = replica.head(context)
+    {
         let running = list.order.len();
         stop = if step.budget == 0 {
             context.queue_waits(replica.index, || Compared::new(Test::TokenBudget, 1u32, 0u32));
@@ -50,10 +54,21 @@ pub(super) fn schedule(
             }
             continue;
         } else {
-            let (admitted, compared) = admit(list, replica, context, step, id);
-            let verdict = if admitted.is_ok() { Verdict::Admitted } else { Verdict::Waits };
+            let (looked, compared) = admit(list, replica, context, step, id);
+            let verdict = match looked {
+                Looked::Admitted => Verdict::Admitted,
+                Looked::Loads => Verdict::Loads,
+                Looked::Skipped => Verdict::Skipped,
+                Looked::Waits(_) => Verdict::Waits,
+            };
             context.decided(replica.index, id, verdict, || compared);
-            admitted.err()
+            match looked {
+                Looked::Admitted => {}
+                Looked::Loads => state.defer(id),
+                Looked::Skipped => defer(state, replica, context, &mut passed, id),
+                Looked::Waits(reason) => stop = Some(reason),
+            }
+            continue;
         };
         if stop.is_some() {
             break;
@@ -63,7 +78,10 @@ pub(super) fn schedule(
         replica.requeue(context, id);
     }
     if !step.defers_prompts {
-        state.deferred.retain(|&id| context.requests[id].status == RequestStatus::Waiting);
+        let waits = |&id: &RequestId| {
+            matches!(context.requests[id].status, RequestStatus::Waiting | RequestStatus::Loading)
+        };
+        state.deferred.retain(waits);
         state.is_capacity_bound = replica.num_waiting as usize > state.deferred.len();
     }
     context.record.phases.scanned(replica.index, context.now_us, stop, step.defers_prompts);
@@ -80,10 +98,19 @@ fn defer(
 ) {
     replica.pop_waiting(context);
     passed.push(id);
-    let deferred = &mut state.deferred;
-    if !deferred.contains(&id) {
-        deferred.push(id);
-    }
+    state.defer(id);
+}
+
+/// What becomes of a waiting request that is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Looked {
+    Admitted,
+    /// It begins to load what a tier below the KV cache has of it, and those behind it go on.
+    Loads,
+    /// A block of it is being copied to the tier or from it; those behind it go on.
+    Skipped,
+    /// It stays, and those behind it with it.
+    Waits(BlockReason),
 }
 
 /// Admits the head of the waiting queue, or says why it stays; and what the test that decided compared.
@@ -93,20 +120,27 @@ fn admit(
     context: &mut ScheduleContext<'_>,
     step: &mut Step,
     id: RequestId,
-) -> (Result<(), BlockReason>, Compared) {
+) -> (Looked, Compared) {
     let config = context.config;
     let known = context.requests[id].prompt;
     // The last token is computed in any case: the next one comes out of it.
     let (hits, idle) = replica.kv.get_computed_blocks(context.trace, id, (known - 1) / config.block_size);
+    if let Some(tier) = &mut replica.kv_offload {
+        match tier.matched(context.trace, id, known, hits) {
+            None => return (Looked::Skipped, Compared::without_numbers(Test::CopyUnderWay)),
+            Some(0) => {}
+            Some(blocks) => return loading::begin(list, replica, context, step, id, [hits, idle, blocks]),
+        }
+    }
     let computed = hits * config.block_size;
     let is_prompt_left = computed + 1 < known;
     if step.defers_prompts && is_prompt_left {
-        return (Err(BlockReason::PromptBudget), Compared::without_numbers(Test::TokenBudget));
+        return (Looked::Waits(BlockReason::PromptBudget), Compared::without_numbers(Test::TokenBudget));
     }
     let tokens = (known - computed).min(step.chunk);
     if !step.rules.enable_chunked_prefill && tokens > step.budget {
         let compared = Compared::new(Test::TokenBudget, tokens, step.budget);
-        return (Err(BlockReason::PromptBudget), compared);
+        return (Looked::Waits(BlockReason::PromptBudget), compared);
     }
     let tokens = tokens.min(step.budget);
     let watermark = if list.order.is_empty() { 0 } else { config.watermark_blocks };
@@ -118,11 +152,14 @@ fn admit(
     let free = replica.free_beside_adapter(context, id);
     let compared = Compared::new(Test::KvBlocks, wanted, free.unwrap_or(0));
     if free.is_none_or(|free| wanted > u64::from(free)) {
-        return (Err(BlockReason::Memory), compared);
+        return (Looked::Waits(BlockReason::Memory), compared);
     }
     replica.pop_waiting(context);
     let (adapter, rank) = context.adapter(id);
     step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, context.now_us);
+    if let Some(tier) = &mut replica.kv_offload {
+        tier.admitted(context.trace, id, known, hits);
+    }
     let mut held = replica.kv.no_blocks();
     replica.kv.touch_blocks(context.trace, id, known, hits, &mut held);
     replica.kv.take_blocks(computed + tokens, &mut held);
@@ -138,5 +175,5 @@ fn admit(
         makes_token: false,
         is_admitted: true,
     });
-    (Ok(()), compared)
+    (Looked::Admitted, compared)
 }

@@ -1,0 +1,448 @@
+//! A tier of host memory below the KV cache of a replica: blocks that are computed are copied to the host, and a request whose
+//! blocks are there loads them instead of computing them again. As vLLM's scheduler does it with a KV connector
+//! (vllm/v1/core/sched/scheduler.py, `get_num_new_matched_tokens`, `WAITING_FOR_REMOTE_KVS`).
+//!
+//! A connector decides what is stored, found and forgotten ([`Connector`], one a file). This file has what both share: the copies
+//! under way on the two directions of the link, and the requests that load. A request that loads holds its blocks, takes no token of
+//! the budget and is not preempted; those behind it go on. The workers look for copies that have ended when they take a batch, and
+//! tell the scheduler with that batch's tokens; a replica without a batch learns of them at once.
+
+mod arc;
+mod host_chunks;
+mod host_pool;
+mod link;
+mod lru;
+mod offloading;
+mod simple_cpu;
+
+use servescope_workload::{RequestId, Trace};
+
+use super::Replica;
+use super::batch_scheduler::ScheduleContext;
+use super::iteration::{Scheduled, ScheduledBatch};
+use super::kv_cache::{BlockContents, Held, KvCache, contents_of};
+use super::running_list::RunningList;
+use crate::config::PoolConfig;
+use crate::config::host_cache::{HostCache, OffloadConnector};
+use crate::record::request_state::RequestStatus;
+use link::Link;
+
+/// A copy, in the order of their beginnings.
+pub(crate) type CopyId = u64;
+
+/// A copy that a connector decides.
+#[derive(Debug)]
+struct NewCopy {
+    id: CopyId,
+    /// For whom, of loads.
+    requests: Vec<RequestId>,
+    blocks: u32,
+}
+
+/// What an iteration has to do with copies.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BatchCopies {
+    /// Those whose end it reports: they had ended when it was formed.
+    reported: Vec<CopyId>,
+    /// Those that begin when it is computed.
+    begin_after: Vec<CopyId>,
+    /// Those before whose end it does not begin.
+    awaited: Vec<CopyId>,
+}
+
+/// When a store begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StoreStart {
+    /// When the iteration is computed with which it was decided.
+    AfterIteration,
+    /// When the next iteration is formed.
+    WithNextIteration,
+}
+
+/// What an iteration decides about copies.
+#[derive(Debug, Default)]
+struct Decided {
+    loads: Vec<NewCopy>,
+    stores: Vec<NewCopy>,
+    /// Copies that must have ended before the iteration begins; `None`: all that have begun.
+    awaited: Option<Vec<CopyId>>,
+}
+
+/// A request as a connector sees it.
+#[derive(Debug, Clone, Copy)]
+struct Seen<'a> {
+    trace: &'a Trace,
+    id: RequestId,
+    /// Tokens of its prompt and its answer that are known.
+    known: u32,
+    block_size: u32,
+}
+
+impl Seen<'_> {
+    fn contents(&self, index: u32) -> BlockContents {
+        contents_of(self.trace, self.id, index, self.block_size)
+    }
+
+    /// Tokens of its prompt alone.
+    fn prompt(&self) -> u32 {
+        self.trace.input_tokens[self.id]
+    }
+}
+
+/// A request that is part of an iteration, before its tokens count as computed.
+#[derive(Debug, Clone, Copy)]
+struct InIteration<'a> {
+    request: Seen<'a>,
+    /// Tokens that are computed or under way, those that the iteration adds, and tokens of its answer that are under way.
+    computed: u32,
+    tokens: u32,
+    awaited: u32,
+    is_admitted: bool,
+    was_preempted: bool,
+    held: &'a Held,
+}
+
+/// An iteration that was formed, as a connector sees it.
+struct Step<'a> {
+    /// In the order in which they were chosen.
+    scheduled: Vec<InIteration<'a>>,
+    preempted: &'a [RequestId],
+    /// Blocks of the requests that begin to load with it.
+    loading: Vec<&'a Held>,
+    next_copy: &'a mut CopyId,
+}
+
+impl Step<'_> {
+    fn copy(&mut self, requests: Vec<RequestId>, blocks: usize) -> NewCopy {
+        *self.next_copy += 1;
+        NewCopy { id: *self.next_copy, requests, blocks: blocks as u32 }
+    }
+}
+
+/// The scheduler's side of a KV connector (vllm/distributed/kv_transfer/kv_connector/v1/base.py).
+trait Connector: std::fmt::Debug {
+    /// The same from the present on.
+    fn boxed(&self) -> Box<dyn Connector>;
+
+    /// When its stores begin.
+    fn store_start(&self) -> StoreStart;
+
+    /// How many blocks in a row behind its first `local` ones the host has of a waiting request; `None`: that is not known before a
+    /// copy has ended.
+    fn matched(&mut self, request: Seen<'_>, local: u32) -> Option<u32>;
+
+    /// The request has its blocks, of which so many behind the first `local` ones are loaded.
+    fn allocated(&mut self, request: Seen<'_>, local: u32, loaded: u32);
+
+    /// An iteration is formed.
+    fn formed(&mut self, kv: &mut KvCache, step: &mut Step<'_>) -> Decided;
+
+    /// A copy has ended, which the scheduler learns now.
+    fn ended(&mut self, kv: &mut KvCache, copy: CopyId);
+
+    /// A request goes, complete or not, before it gives its blocks back. So many of its tokens are computed, and of its answer under
+    /// way.
+    fn leaves(&mut self, kv: &mut KvCache, request: Seen<'_>, held: &Held, computed: u32, awaited: u32);
+
+    /// Blocks on the host.
+    fn blocks_on_host(&self) -> u32;
+}
+
+/// A request that holds blocks and waits: they are loaded, or it is to be admitted with them.
+#[derive(Debug, Clone)]
+pub(crate) struct Holder {
+    pub(crate) id: RequestId,
+    pub(crate) held: Held,
+    pub(crate) known: u32,
+    /// Tokens whose blocks it has.
+    pub(crate) computed: u32,
+    pub(crate) is_loaded: bool,
+    /// Whether it was looked at since it is loaded: its blocks can be found by others.
+    pub(crate) is_cached: bool,
+    is_gone: bool,
+    /// Whether the iteration that is being formed lets it begin.
+    is_new: bool,
+}
+
+/// The tier of one replica.
+#[derive(Debug)]
+pub(crate) struct KvOffload {
+    connector: Box<dyn Connector>,
+    loads: Link,
+    stores: Link,
+    /// In the order in which they are looked at.
+    pub(crate) holders: Vec<Holder>,
+    /// Decided stores that begin with the next iteration.
+    waiting_stores: Vec<CopyId>,
+    last_copy: CopyId,
+    block_size: u32,
+}
+
+impl Clone for KvOffload {
+    fn clone(&self) -> Self {
+        Self {
+            connector: self.connector.boxed(),
+            loads: self.loads.clone(),
+            stores: self.stores.clone(),
+            holders: self.holders.clone(),
+            waiting_stores: self.waiting_stores.clone(),
+            ..*self
+        }
+    }
+}
+
+impl KvOffload {
+    /// An empty tier; `None`: the pool has none.
+    pub(crate) fn new(config: &PoolConfig) -> Option<Box<Self>> {
+        let cache = config.host_cache.filter(|_| config.prefix_cache)?;
+        let HostCache { base_us, load_block_us, store_block_us, .. } = cache;
+        let connector: Box<dyn Connector> = match cache.connector {
+            OffloadConnector::Offloading => Box::new(offloading::Offloading::new(&cache)),
+            OffloadConnector::SimpleCpu => {
+                Box::new(simple_cpu::SimpleCpu::new(&cache, config.block_size, config.max_batch_tokens))
+            }
+        };
+        Some(Box::new(Self {
+            connector,
+            loads: Link::new(base_us, load_block_us),
+            stores: Link::new(base_us, store_block_us),
+            holders: Vec::new(),
+            waiting_stores: Vec::new(),
+            last_copy: 0,
+            block_size: config.block_size,
+        }))
+    }
+
+    fn seen<'a>(&self, trace: &'a Trace, id: RequestId, known: u32) -> Seen<'a> {
+        Seen { trace, id, known, block_size: self.block_size }
+    }
+
+    /// How many blocks behind its first `local` ones the host has of a waiting request; `None`: the request is to be asked for again.
+    pub(crate) fn matched(&mut self, trace: &Trace, id: RequestId, known: u32, local: u32) -> Option<u32> {
+        self.connector.matched(self.seen(trace, id, known), local)
+    }
+
+    /// A waiting request that was looked for is admitted, and loads nothing.
+    pub(crate) fn admitted(&mut self, trace: &Trace, id: RequestId, known: u32, local: u32) {
+        self.connector.allocated(self.seen(trace, id, known), local, 0);
+    }
+
+    /// A request begins to load so many blocks behind its first `local` ones; it holds blocks for them.
+    pub(crate) fn load(
+        &mut self,
+        trace: &Trace,
+        (id, known): (RequestId, u32),
+        (local, loaded): (u32, u32),
+        held: Held,
+    ) {
+        self.connector.allocated(self.seen(trace, id, known), local, loaded);
+        let computed = (local + loaded) * self.block_size;
+        self.holders.push(Holder {
+            id,
+            held,
+            known,
+            computed,
+            is_loaded: false,
+            is_cached: false,
+            is_gone: false,
+            is_new: true,
+        });
+    }
+
+    /// A request that runs goes, before it gives its blocks back.
+    pub(crate) fn leaves(
+        &mut self,
+        kv: &mut KvCache,
+        trace: &Trace,
+        (id, known): (RequestId, u32),
+        held: &Held,
+        (computed, awaited): (u32, u32),
+    ) {
+        let request = self.seen(trace, id, known);
+        self.connector.leaves(kv, request, held, computed, awaited);
+    }
+
+    /// The client of a request that loads, or has loaded, goes away; its blocks are free when the load has ended.
+    fn cancel(&mut self, kv: &mut KvCache, trace: &Trace, id: RequestId) {
+        let Some(place) = self.holders.iter().position(|holder| holder.id == id) else { return };
+        let Holder { known, .. } = self.holders[place];
+        let request = self.seen(trace, id, known);
+        self.connector.leaves(kv, request, &Held::default(), 0, 0);
+        if self.holders[place].is_loaded {
+            let mut holder = self.holders.remove(place);
+            kv.free_blocks(id, &mut holder.held, false);
+        } else {
+            self.holders[place].is_gone = true;
+        }
+    }
+
+    /// A waiting request without blocks goes away.
+    pub(crate) fn forget(&mut self, kv: &mut KvCache, trace: &Trace, (id, known): (RequestId, u32)) {
+        self.connector.leaves(kv, self.seen(trace, id, known), &Held::default(), 0, 0);
+    }
+
+    /// A request that waits with blocks.
+    pub(crate) fn holder(&self, id: RequestId) -> Option<&Holder> {
+        self.waiting().find(|holder| holder.id == id)
+    }
+
+    /// Requests that wait with blocks.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Holder> {
+        self.holders.iter().filter(|holder| !holder.is_gone)
+    }
+
+    /// Blocks that requests which load, or have loaded, still need to the end of what is known of them.
+    pub(crate) fn blocks_to_come(&self, kv: &KvCache) -> u32 {
+        self.waiting().map(|holder| kv.blocks_to_take(holder.known, &holder.held)).sum()
+    }
+
+    /// Blocks on the host.
+    pub(crate) fn blocks_on_host(&self) -> u32 {
+        self.connector.blocks_on_host()
+    }
+
+    /// Whether there are copies of whose end the scheduler does not know.
+    pub(crate) fn has_copies(&self) -> bool {
+        self.loads.under_way().chain(self.stores.under_way()).next().is_some()
+    }
+
+    /// When the next copy ends.
+    pub(crate) fn next_end_us(&self) -> Option<f64> {
+        [self.loads.next_end_us(), self.stores.next_end_us()].into_iter().flatten().min_by(f64::total_cmp)
+    }
+
+    /// An iteration is formed, whose requests are chosen and not yet counted as computed: what is copied is decided. Copies that
+    /// have ended are reported by the iteration; by an empty one at once.
+    pub(crate) fn formed(
+        &mut self,
+        (list, kv): (&RunningList, &mut KvCache),
+        context: &ScheduleContext<'_>,
+        chosen: &[Scheduled],
+        preempted: &[RequestId],
+        batch: &mut ScheduledBatch,
+    ) {
+        let now_us = context.now_us;
+        for copy in std::mem::take(&mut self.waiting_stores) {
+            self.stores.begin(copy, now_us);
+        }
+        let Self { holders, connector, last_copy, block_size, .. } = self;
+        let of_chosen = |scheduled: &Scheduled| {
+            let entry = list.chosen(context, scheduled.id)?;
+            let request =
+                Seen { trace: context.trace, id: scheduled.id, known: entry.known, block_size: *block_size };
+            Some(InIteration {
+                request,
+                computed: scheduled.computed,
+                tokens: scheduled.tokens,
+                awaited: entry.awaited,
+                is_admitted: scheduled.is_admitted,
+                was_preempted: context.requests[scheduled.id].preemptions > 0,
+                held: &entry.held,
+            })
+        };
+        let mut step = Step {
+            scheduled: chosen.iter().filter_map(of_chosen).collect(),
+            preempted,
+            loading: holders.iter().filter(|holder| holder.is_new).map(|holder| &holder.held).collect(),
+            next_copy: last_copy,
+        };
+        let decided = connector.formed(kv, &mut step);
+        holders.iter_mut().for_each(|holder| holder.is_new = false);
+        let under_way = || self.loads.under_way().chain(self.stores.under_way()).collect();
+        let awaited: Vec<CopyId> = decided.awaited.unwrap_or_else(under_way);
+        for copy in decided.stores {
+            let id = copy.id;
+            self.stores.decide(copy);
+            match self.connector.store_start() {
+                StoreStart::AfterIteration => batch.copies.begin_after.push(id),
+                // One that is waited for begins at once.
+                StoreStart::WithNextIteration if awaited.contains(&id) => self.stores.begin(id, now_us),
+                StoreStart::WithNextIteration => self.waiting_stores.push(id),
+            }
+        }
+        for copy in decided.loads {
+            let id = copy.id;
+            self.loads.decide(copy);
+            self.loads.begin(id, now_us);
+        }
+        batch.copies.reported = self.loads.report(now_us);
+        batch.copies.reported.extend(self.stores.report(now_us));
+        batch.copies.awaited = awaited;
+    }
+}
+
+impl Replica {
+    /// The scheduler learns of the copies that had ended when an iteration was formed.
+    pub(crate) fn copies_have_ended(
+        &mut self,
+        batch: &mut ScheduledBatch,
+    ) {
+        let Self { kv, kv_offload: Some(tier), .. } = self else { return };
+        for copy in std::mem::take(&mut batch.copies.reported) {
+            tier.connector.ended(kv, copy);
+            let requests = tier.loads.take(copy).or_else(|| tier.stores.take(copy));
+            for request in requests.into_iter().flatten() {
+                let of_request = |holder: &Holder| holder.id == request;
+                let Some(place) = tier.holders.iter().position(of_request) else { continue };
+                if tier.holders[place].is_gone {
+                    let mut holder = tier.holders.remove(place);
+                    kv.free_blocks(request, &mut holder.held, false);
+                } else {
+                    tier.holders[place].is_loaded = true;
+                }
+            }
+        }
+    }
+
+    /// An iteration is computed: stores that wait for it begin.
+    pub(crate) fn begin_stores(&mut self, now_us: f64, batch: &mut ScheduledBatch) {
+        let Some(tier) = &mut self.kv_offload else { return };
+        for copy in std::mem::take(&mut batch.copies.begin_after) {
+            tier.stores.begin(copy, now_us);
+        }
+    }
+
+    /// Until when an iteration waits for copies; infinite where one of them has not begun. `None`: it does not wait.
+    pub(crate) fn waits_for_copies_until(&self, now_us: f64, batch: &ScheduledBatch) -> Option<f64> {
+        let tier = self.kv_offload.as_ref()?;
+        let end_us = |&copy: &CopyId| tier.loads.end_us(copy).or_else(|| tier.stores.end_us(copy)).unwrap_or(0.0);
+        let until_us = batch.copies.awaited.iter().map(end_us).max_by(f64::total_cmp)?;
+        (until_us > now_us).then_some(until_us)
+    }
+
+    /// Whether what a request loads is there. When that is seen first its blocks can be found, and where all of its tokens are loaded
+    /// the last one is computed again: the next one comes out of it.
+    pub(crate) fn finish_load(&mut self, context: &ScheduleContext<'_>, id: RequestId) -> bool {
+        let Self { kv, kv_offload: Some(tier), .. } = self else { return false };
+        let of_request = |holder: &&mut Holder| holder.id == id && holder.is_loaded;
+        let Some(holder) = tier.holders.iter_mut().find(of_request) else { return false };
+        if !std::mem::replace(&mut holder.is_cached, true) {
+            kv.cache_blocks(context.trace, id, holder.computed, &mut holder.held);
+            holder.computed = holder.computed.min(holder.known - 1);
+        }
+        true
+    }
+
+    /// A request that waited with blocks is admitted.
+    pub(crate) fn take_holder(&mut self, context: &ScheduleContext<'_>, id: RequestId) -> Option<Holder> {
+        let tier = self.kv_offload.as_mut()?;
+        let place = tier.holders.iter().position(|holder| holder.id == id)?;
+        let holder = tier.holders.remove(place);
+        self.holder_leaves(context, id);
+        Some(holder)
+    }
+
+    /// A request that waits with blocks goes away.
+    pub(crate) fn drop_holder(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
+        let Self { kv, kv_offload: Some(tier), .. } = self else { return };
+        tier.cancel(kv, context.trace, id);
+        self.holder_leaves(context, id);
+        self.outstanding -= 1;
+        if !context.requests[id].leg.scheduled_us.is_nan() {
+            self.close_result(context, id);
+        }
+        context.requests.token_us.remove(&id);
+        context.requests[id].status = RequestStatus::Finished;
+        context.record.ends(id);
+    }
+}

@@ -1,0 +1,152 @@
+//! Requests whose blocks a tier below the KV cache loads (`WAITING_FOR_REMOTE_KVS`, `kv_holding_waiting` of vLLM's scheduler). Such a
+//! request has all blocks of what is cached or loaded at once; where they are not free beside those that loads and prompts under way
+//! still need, it waits, and with it the queue. What is loaded is admitted like a request of which the rest is left to compute, before
+//! any other; where it does not fit, no other is looked at.
+
+use servescope_workload::RequestId;
+
+use super::waiting::Looked;
+use super::{BlockReason, Replica, RunningList, ScheduleContext, Scheduled, State, Step};
+use crate::record::decisions::{Compared, Test, Verdict};
+use crate::replica::kv_offload::Holder;
+
+/// Admits requests that are loaded; `most` requests run at once. Says why the others and the waiting queue are not looked at.
+pub(super) fn schedule(
+    state: &mut State,
+    list: &mut RunningList,
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    step: &mut Step,
+    most: usize,
+) -> Option<BlockReason> {
+    let mut next = 0;
+    while let Some(id) = replica.kv_offload.as_ref().and_then(|tier| tier.waiting().nth(next)).map(|one| one.id) {
+        let running = list.order.len();
+        if step.budget == 0 {
+            context.queue_waits(replica.index, || Compared::new(Test::TokenBudget, 1u32, 0u32));
+            return Some(BlockReason::PromptBudget);
+        }
+        if running >= most {
+            context.queue_waits(replica.index, || Compared::new(Test::RunningCap, running + 1, most));
+            return Some(BlockReason::RunningCap);
+        }
+        if !replica.finish_load(context, id) {
+            state.defer(id);
+            next += 1;
+            continue;
+        }
+        if !replica.adapters.admits(context.adapter(id).0) {
+            replica.record_no_slot(context, id);
+            state.defer(id);
+            next += 1;
+            continue;
+        }
+        let (reason, compared) = admit(list, replica, context, step, id);
+        let verdict = if reason.is_none() { Verdict::Admitted } else { Verdict::Waits };
+        context.decided(replica.index, id, verdict, || compared);
+        if reason.is_some() {
+            return reason;
+        }
+    }
+    None
+}
+
+/// The head of the waiting queue begins to load so many blocks behind those that are cached, of which some are not in use.
+pub(super) fn begin(
+    list: &RunningList,
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    step: &Step,
+    id: RequestId,
+    [hits, idle, loads]: [u32; 3],
+) -> (Looked, Compared) {
+    let config = context.config;
+    let known = context.requests[id].prompt;
+    let tokens = (hits + loads) * config.block_size;
+    let beside = u64::from(idle)
+        + u64::from(if list.order.is_empty() { 0 } else { config.watermark_blocks });
+    let free = replica.free_beside_adapter(context, id).unwrap_or(0);
+    let reserved = blocks_to_come(list, replica, step);
+    let whole = u64::from(replica.kv.blocks_for_whole(hits, known)) + beside;
+    let wanted = u64::from(replica.kv.blocks_to_admit(hits, tokens)) + beside;
+    let is_whole_short = step.rules.scheduler_reserve_full_isl && whole > u64::from(free);
+    if is_whole_short || wanted + reserved > u64::from(free) {
+        let needs = if is_whole_short { whole } else { wanted + reserved };
+        return (Looked::Waits(BlockReason::Memory), Compared::new(Test::KvBlocks, needs, free));
+    }
+    let mut held = replica.kv.no_blocks();
+    replica.kv.touch_blocks(context.trace, id, known, hits, &mut held);
+    replica.kv.take_blocks(tokens, &mut held);
+    replica.holds_blocks(context, id);
+    if let Some(tier) = &mut replica.kv_offload {
+        tier.load(context.trace, (id, known), (hits, loads), held);
+    }
+    (Looked::Loads, Compared::new(Test::KvBlocks, wanted + reserved, free))
+}
+
+/// Blocks that prompts which are being read, and loads, still need to their end (`_inflight_prefill_reserved_blocks`).
+fn blocks_to_come(list: &RunningList, replica: &Replica, step: &Step) -> u64 {
+    let is_new = |id: RequestId| step.scheduled.iter().any(|own| own.is_admitted && own.id == id);
+    let entries = list.order.iter().map(|&place| &list.entries[place as usize]);
+    let prompts = entries.filter(|entry| entry.is_prompt_chunk || is_new(entry.id));
+    let of_prompts: u64 =
+        prompts.map(|entry| u64::from(replica.kv.blocks_to_take(entry.known, &entry.held))).sum();
+    let of_loads = replica.kv_offload.as_ref().map_or(0, |tier| tier.blocks_to_come(&replica.kv));
+    of_prompts + u64::from(of_loads)
+}
+
+/// Admits a request that is loaded, or says why it stays; and what the test that decided compared.
+fn admit(
+    list: &mut RunningList,
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    step: &mut Step,
+    id: RequestId,
+) -> (Option<BlockReason>, Compared) {
+    let config = context.config;
+    let Some(Holder { known, computed, held, .. }) = replica.kv_offload.as_ref().and_then(|tier| tier.holder(id))
+    else {
+        return (None, Compared::NOTHING);
+    };
+    let (known, computed) = (*known, *computed);
+    let is_prompt_left = computed + 1 < known;
+    if step.defers_prompts && is_prompt_left {
+        return (Some(BlockReason::PromptBudget), Compared::without_numbers(Test::TokenBudget));
+    }
+    let tokens = (known - computed).min(step.chunk);
+    if !step.rules.enable_chunked_prefill && tokens > step.budget {
+        return (Some(BlockReason::PromptBudget), Compared::new(Test::TokenBudget, tokens, step.budget));
+    }
+    let tokens = tokens.min(step.budget);
+    let watermark = if list.order.is_empty() { 0 } else { config.watermark_blocks };
+    let mut wanted = replica.kv.blocks_to_take(computed + tokens, held);
+    if step.rules.scheduler_reserve_full_isl {
+        wanted = wanted.max(replica.kv.blocks_to_take(known, held));
+    }
+    let wanted = u64::from(wanted) + u64::from(watermark);
+    let free = replica.free_beside_adapter(context, id);
+    let compared = Compared::new(Test::KvBlocks, wanted, free.unwrap_or(0));
+    if free.is_none_or(|free| wanted > u64::from(free)) {
+        return (Some(BlockReason::Memory), compared);
+    }
+    let Some(mut holder) = replica.take_holder(context, id) else { return (None, compared) };
+    if let Some(tier) = &mut replica.kv_offload {
+        tier.admitted(context.trace, id, known, computed / config.block_size);
+    }
+    let (adapter, rank) = context.adapter(id);
+    step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, context.now_us);
+    replica.kv.take_blocks(computed + tokens, &mut holder.held);
+    replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut holder.held);
+    list.admit(replica, context, (id, known, computed), holder.held);
+    step.budget -= tokens;
+    step.reads_prompts |= is_prompt_left;
+    step.scheduled.push(Scheduled {
+        id,
+        tokens,
+        computed,
+        is_prompt: true,
+        makes_token: false,
+        is_admitted: true,
+    });
+    (None, compared)
+}
