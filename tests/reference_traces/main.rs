@@ -4,6 +4,8 @@
 //! The folder is the one that `SERVESCOPE_TRACES` names: any with a `stats.json` and some of its files. Real traces are not
 //! copied into the repository, so without the variable nothing is checked, and the test says so.
 
+mod hit_curves;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

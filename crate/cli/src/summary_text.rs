@@ -145,6 +145,20 @@ fn engine_lines(run: &Summary, users: ServiceFairness) -> Vec<(&'static str, Str
             format!("hit rate {rate}: {cached} of {looked_up} prompt tokens looked up"),
         ));
     }
+    if let Some(host) = &run.host_cache {
+        lines.push((
+            "host KV cache",
+            format!(
+                "hit rate {}: {} prompt tokens loaded; blocks stored {}, loaded {}; link busy {} in, {} out",
+                percent(host.hit_rate),
+                host.loaded_tokens,
+                host.stored_blocks,
+                host.loaded_blocks,
+                percent(host.load_link),
+                percent(host.store_link)
+            ),
+        ));
+    }
     lines.push((
         "iterations",
         format!(

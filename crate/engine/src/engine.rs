@@ -267,6 +267,7 @@ impl Fleet {
                 holds: self.record.holds,
                 departures: self.record.departures,
                 preemption_intervals: self.record.preemption_intervals,
+                kv_copies: self.record.kv_copies,
             },
             results,
             adapters,

@@ -34,6 +34,7 @@ pub mod slora {
 }
 
 pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
+pub use record::kv_copies::KvCopy;
 pub use config::host_cache::{HostCache, HostEviction, OffloadConnector};
 pub use config::kv_groups::{KvGroup, KvGroups, KvGroupsOfKind};
 pub use config::{

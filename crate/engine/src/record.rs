@@ -1,6 +1,7 @@
 //! What a run writes down.
 
 pub mod decisions;
+pub(crate) mod kv_copies;
 pub mod observer;
 pub(crate) mod replica_life;
 pub mod request_phases;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use servescope_workload::RequestId;
 
 use crate::record::decisions::DecisionLog;
+use crate::record::kv_copies::KvCopy;
 use crate::record::request_phases::PhaseLog;
 use crate::record::timeline::{
     InterTokenLatency, Iterations, PreemptionEvent, PreemptionInterval, QueueBlockage, QueueDrop,
@@ -31,6 +33,7 @@ pub(crate) struct EventLog {
     pub(crate) departures: Vec<QueueDrop>,
     pub(crate) preemption_intervals: Vec<PreemptionInterval>,
     pub(crate) preemptions: Vec<PreemptionEvent>,
+    pub(crate) kv_copies: Vec<KvCopy>,
     pub(crate) decisions: DecisionLog,
     pub(crate) phases: PhaseLog,
     /// Whether a scheduling policy ever had two waiting requests to choose from.
@@ -117,6 +120,8 @@ impl EventLog {
         self.departures.iter_mut().for_each(|departure| departure.id = places[departure.id]);
         self.preemptions.iter_mut().for_each(|preemption| preemption.id = places[preemption.id]);
         self.preemption_intervals.iter_mut().for_each(|absence| absence.request = places[absence.request]);
+        let copied = self.kv_copies.iter_mut().flat_map(|copy| &mut copy.requests);
+        copied.for_each(|request| *request = places[*request]);
         self.decisions.rename(&places);
         self.phases.rename(&places);
     }

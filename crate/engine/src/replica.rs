@@ -169,7 +169,7 @@ impl Replica {
             decode_batch: DecodeBatch::new(config.block_size, cost.reads_lora()),
             running_list: RunningList::default(),
             kv: KvCache::new(config, facts.caches_prefixes, stages + facts.batches_ahead),
-            kv_offload: KvOffload::new(config).filter(|_| facts.caches_prefixes),
+            kv_offload: KvOffload::new(index, config).filter(|_| facts.caches_prefixes),
             adapters,
             passes_over: false,
             num_running: 0,

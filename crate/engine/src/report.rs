@@ -63,6 +63,8 @@ pub struct PoolReport {
     pub max_requests: u32,
     /// LoRA slots of each replica; none where adapters are not kept in slots.
     pub lora_slots: Option<u32>,
+    /// Whether its replicas have a tier of host memory below the KV cache.
+    pub has_host_cache: bool,
     /// What a waiting request waits for where nothing is in its way, while an iteration lasts and afterwards.
     pub(crate) awaits: [Awaited; 2],
     /// How long iterations took: what they were made of is asked of it after the run.

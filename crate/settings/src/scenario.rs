@@ -399,7 +399,7 @@ fn unknown(path: &str) -> Diagnostic {
 }
 
 /// Flags of `vllm serve` beside those that are a parameter's name behind its group.
-const VLLM_FLAGS: [(&str, Id); 21] = [
+const VLLM_FLAGS: [(&str, Id); 22] = [
     ("model", Id::FleetModel),
     ("dtype", Id::Weights),
     ("quantization", Id::Weights),
@@ -413,6 +413,7 @@ const VLLM_FLAGS: [(&str, Id); 21] = [
     ("num_gpu_blocks_override", Id::MaxTotalTokens),
     ("swap_space", Id::SwapSpace),
     ("enable_prefix_caching", Id::PrefixCache),
+    ("kv_offloading_size", Id::HostCacheGib),
     ("max_num_seqs", Id::MaxRunning),
     ("max_num_batched_tokens", Id::BatchMaxTokens),
     ("max_model_len", Id::MaxRequestTokens),

@@ -168,10 +168,55 @@ impl ServeFlags<'_> {
             );
         }
         self.switch("enable-prefix-caching", Id::PrefixCache);
+        self.host_cache();
         if self.scenario.number(Id::Watermark) < 1.0 {
             self.unusual("watermark", Id::Watermark, 0.0);
         } else {
             self.leave_out(Id::Watermark, &Value::Number(0.0), "vLLM takes shares below 1");
+        }
+    }
+
+    /// The tier of host memory (`vllm/config/cache.py`; what its connector does not take from the size comes with
+    /// `--kv-transfer-config`).
+    fn host_cache(&mut self) {
+        self.covered.extend([
+            Id::HostCacheGib,
+            Id::HostCacheConnector,
+            Id::HostCacheEviction,
+            Id::HostCacheThreshold,
+            Id::HostCachePrompts,
+            Id::HostCacheLazy,
+            Id::HostCacheRate,
+            Id::HostCacheBase,
+        ]);
+        if !self.scenario.is_active(Id::HostCacheConnector) {
+            return;
+        }
+        let gib = self.scenario.number(Id::HostCacheGib);
+        let bytes = (gib * GIB).floor();
+        let is_simple = self.scenario.choice(Id::HostCacheConnector) == "simple_cpu";
+        let name = if is_simple { "SimpleCPUOffloadConnector" } else { "OffloadingConnector" };
+        let mut extra = vec![format!("\"cpu_bytes_to_use\": {bytes}")];
+        if is_simple && self.is_on(Id::HostCacheLazy) {
+            extra.push("\"lazy_offload\": true".to_owned());
+        }
+        if !is_simple && self.scenario.choice(Id::HostCacheEviction) != "lru" {
+            extra.push("\"eviction_policy\": \"arc\"".to_owned());
+        }
+        let threshold = self.scenario.number(Id::HostCacheThreshold);
+        if !is_simple && threshold > 1.0 {
+            extra.push(format!("\"store_threshold\": {threshold}"));
+        }
+        if !is_simple && !self.is_on(Id::HostCachePrompts) {
+            extra.push("\"offload_prompt_only\": false".to_owned());
+        }
+        if !is_simple && extra.len() == 1 {
+            self.lines.push(format!("--kv-offloading-size {gib}"));
+        } else {
+            let extra = extra.join(", ");
+            self.lines.push(format!(
+                "--kv-transfer-config '{{\"kv_connector\": \"{name}\", \"kv_role\": \"kv_both\", \"kv_connector_extra_config\": {{{extra}}}}}'"
+            ));
         }
     }
 

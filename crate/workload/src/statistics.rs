@@ -5,6 +5,7 @@ mod correlation;
 mod description;
 mod dispersion;
 mod popularity;
+mod hit_curve;
 mod prefix;
 mod shape;
 pub(crate) mod stamps;
@@ -15,6 +16,7 @@ pub use description::Description;
 pub(crate) use dispersion::index_at;
 pub use dispersion::{Dispersion, log_windows};
 pub use popularity::{SHARES, Skew, ranked};
+pub use hit_curve::HitCurve;
 pub use prefix::{PrefixHits, PrefixReuse};
 pub use shape::{gamma_distance, gamma_shape, weibull_shape};
 

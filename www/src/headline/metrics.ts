@@ -46,5 +46,6 @@ export const METRICS: readonly Metric[] = [
   metric('kv.peak_usage', 'share', '', 'neither', (summary) => summary.kv.peak_usage, [
     { id: 'kv.pool_tokens', says: 'metric.note.pool_tokens', kind: 'count', of: (summary) => summary.kv.pool_tokens },
     { id: 'prefix_cache.hit_rate', says: 'metric.note.hit_rate', kind: 'share', of: (summary) => summary.prefix_cache?.hit_rate ?? null },
+    { id: 'host_cache.hit_rate', says: 'metric.note.host_hit_rate', kind: 'share', of: (summary) => summary.host_cache?.hit_rate ?? null },
   ]),
 ];

@@ -25,6 +25,10 @@ pub enum Cause {
     Preemption,
     /// KV blocks were copied to the host or back, or its own were on the host.
     Swap,
+    /// KV blocks of it were copied from host memory.
+    KvLoading,
+    /// Other copies were before its own on the way from host memory, or a block of it was being copied for another request.
+    KvLink,
     /// An iteration under way, or a pipeline stage, had to end first.
     RunningIteration,
     /// Nothing ran, and the scheduler had not looked at the queue yet.
@@ -43,7 +47,7 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause, in the order in which a request meets them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::RateLimit,
         Self::GatewayQueue,
         Self::KvMemory,
@@ -55,6 +59,8 @@ impl Cause {
         Self::PrefillStall,
         Self::Preemption,
         Self::Swap,
+        Self::KvLoading,
+        Self::KvLink,
         Self::RunningIteration,
         Self::IdlePoll,
         Self::StaticBatch,
@@ -78,6 +84,8 @@ impl Cause {
             Self::PrefillStall => "prefill_stall",
             Self::Preemption => "preemption",
             Self::Swap => "swap",
+            Self::KvLoading => "kv_loading",
+            Self::KvLink => "kv_link",
             Self::RunningIteration => "running_iteration",
             Self::IdlePoll => "idle_poll",
             Self::StaticBatch => "static_batch",

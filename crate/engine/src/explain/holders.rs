@@ -44,6 +44,8 @@ impl HeldResource {
             Cause::GatewayQueue => Some(Self::Engine),
             Cause::RateLimit
             | Cause::AdapterLoading
+            | Cause::KvLoading
+            | Cause::KvLink
             | Cause::IdlePoll
             | Cause::OwnPrefill
             | Cause::OwnDecode => None,

@@ -66,6 +66,7 @@ pub struct WhyTables<'a> {
     shared: ByRequest<SharedIteration>,
     pub(super) away: ByRequest<PreemptionInterval>,
     pub(super) preemptions: ByRequest<PreemptionEvent>,
+    loads: ByRequest<KvLoad>,
     iterations: Vec<IterationTable>,
     queues: Vec<QueueTable>,
     alone: RefCell<AloneTimes>,
@@ -96,6 +97,7 @@ impl<'a> WhyTables<'a> {
             shared: ByRequest::of(n, shared.iter().copied(), |phase| phase.request),
             away: ByRequest::of(n, timeline.preemption_intervals.iter().copied(), |away| away.request),
             preemptions: ByRequest::of(n, timeline.preemptions.iter().copied(), |event| event.id),
+            loads: ByRequest::of(n, loads_of(report), |load| load.request),
             queues,
             computes_lora: timeline.iterations.iter().any(|run| run.any_adapter),
             iterations,
@@ -137,18 +139,41 @@ impl<'a> WhyTables<'a> {
         let (queue, iterations) = (&self.queues[replica], &self.iterations[replica]);
         let mut at = start;
         for (i, decision) in own.iter().enumerate() {
-            let skipped = decision.verdict == Verdict::Skipped && decision.compared.test == Test::LoraSlots;
-            if decision.replica().is_none() || !skipped {
+            let cause = match (decision.verdict, decision.compared.test) {
+                (Verdict::Skipped, Test::LoraSlots) => Cause::AdapterSlots,
+                (Verdict::Skipped, Test::CopyUnderWay) => Cause::KvLink,
+                (Verdict::Loads, _) => Cause::KvLoading,
+                _ => continue,
+            };
+            if decision.replica().is_none() {
                 continue;
             }
             let from = in_ns(decision.time_us).clamp(at, admitted);
             let to = own.get(i + 1).map_or(admitted, |next| in_ns(next.time_us)).clamp(from, admitted);
             queue.wait(iterations, at, from, &mut |part| parts.push(part));
-            parts.push(part(Cause::AdapterSlots, from, to));
-            at = to;
+            at = if cause == Cause::KvLoading {
+                self.load(id, decision.time_us, from, admitted, parts)
+            } else {
+                parts.push(part(cause, from, to));
+                to
+            };
         }
         queue.wait(iterations, at, admitted, &mut |part| parts.push(part));
         parts.push(part(Cause::RunningIteration, admitted, scheduled));
+    }
+
+    /// It loads what host memory has of it: behind other copies, its own, and until the iteration under way ends, which reports it.
+    /// Returns when the scheduler knows.
+    fn load(&self, id: usize, decided_us: f64, from: u64, admitted: u64, parts: &mut Vec<TimePart>) -> u64 {
+        let Some(load) = self.loads.get(id).iter().find(|load| load.decided_us == decided_us) else {
+            parts.push(part(Cause::KvLoading, from, admitted));
+            return admitted;
+        };
+        let [start, end, known] = load.times_us.map(|us| in_ns(us).clamp(from, admitted));
+        parts.push(part(Cause::KvLink, from, start));
+        parts.push(part(Cause::KvLoading, start, end));
+        parts.push(part(Cause::RunningIteration, end, known));
+        known
     }
 
     /// From its first iteration on.
@@ -324,6 +349,22 @@ impl<'a> WhyTables<'a> {
         (self.computes_lora && self.report.trace.adapter[id] != BASE_MODEL)
             .then(|| self.report.trace.rank(id))
     }
+}
+
+/// A load of a request: when it was decided, began, ended, and when the scheduler knew.
+#[derive(Debug, Clone, Copy)]
+struct KvLoad {
+    request: RequestId,
+    decided_us: f64,
+    times_us: [f64; 3],
+}
+
+fn loads_of(report: &Report) -> impl Iterator<Item = KvLoad> + Clone {
+    let loads = report.timeline.kv_copies.iter().filter(|copy| copy.is_load);
+    loads.flat_map(|copy| {
+        let times_us = [copy.start_us, copy.end_us, copy.known_us];
+        copy.requests.iter().map(move |&request| KvLoad { request, decided_us: copy.decided_us, times_us })
+    })
 }
 
 fn queue_of(

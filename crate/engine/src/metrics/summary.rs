@@ -121,6 +121,26 @@ pub struct PrefixCacheUse {
     pub cached_tokens: u64,
 }
 
+/// What tiers of host memory did, of all replicas.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct HostCacheUse {
+    /// Prompt tokens that were found in host memory, over those looked up.
+    pub hit_rate: Option<f64>,
+    /// Prompt tokens that were found in host memory, loaded and not computed again.
+    pub loaded_tokens: u64,
+    /// KV blocks that were copied to the host.
+    pub stored_blocks: u64,
+    /// KV blocks that were copied from the host.
+    pub loaded_blocks: u64,
+    /// From the decision to load to the scheduler's knowledge that it has ended, seconds, in the mean of all loads.
+    pub mean_load_s: Option<f64>,
+    /// Share of the makespan in which a replica's blocks were copied to its GPUs, in the mean of all replicas.
+    pub load_link: Option<f64>,
+    /// The same to its host.
+    pub store_link: Option<f64>,
+}
+
 /// Use of the GPU over the makespan.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
@@ -197,6 +217,10 @@ pub struct Summary {
     pub kv: KvUsage,
     /// The prefix cache; missing where there is none.
     pub prefix_cache: Option<PrefixCacheUse>,
+    /// What the tiers of host memory did; missing where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "types", ts(optional))]
+    pub host_cache: Option<HostCacheUse>,
     /// The GPU.
     pub gpu: GpuUse,
     /// Preemptions of running requests; S-LoRA has none.
@@ -313,6 +337,7 @@ pub fn summarise_spans(
             pool_blocks: (pool.kv_blocks != pool.kv_tokens).then_some(pool.kv_blocks),
         },
         prefix_cache: prefix_cache(report),
+        host_cache: host_cache(report, makespan_us),
         gpu: GpuUse {
             busy: mean_over_time(busy.busy_us),
             load: None,
@@ -342,6 +367,32 @@ fn prefix_cache(report: &Report) -> Option<PrefixCacheUse> {
         hit_rate: lookups.hit_rate(),
         looked_up_tokens: lookups.tokens,
         cached_tokens: lookups.cached_tokens,
+    })
+}
+
+fn host_cache(report: &Report, makespan_us: f64) -> Option<HostCacheUse> {
+    if report.pools.iter().all(|pool| !pool.has_host_cache) {
+        return None;
+    }
+    let lookups: PrefixLookups = report.prefix_lookups.iter().copied().sum();
+    let share = |tokens: u64| (lookups.tokens > 0).then(|| tokens as f64 / lookups.tokens as f64);
+    let of_way = |is_load: bool| report.timeline.kv_copies.iter().filter(move |copy| copy.is_load == is_load);
+    let blocks = |is_load: bool| of_way(is_load).map(|copy| u64::from(copy.blocks)).sum();
+    let link = |is_load: bool| {
+        let busy_us: f64 = of_way(is_load).map(|copy| copy.end_us - copy.start_us).sum();
+        let of_replicas_us = makespan_us * report.replicas.len() as f64;
+        (of_replicas_us > 0.0).then(|| busy_us / of_replicas_us)
+    };
+    let loads = of_way(true).count();
+    let took_us: f64 = of_way(true).map(|copy| copy.known_us - copy.decided_us).sum();
+    Some(HostCacheUse {
+        hit_rate: share(lookups.host_tokens),
+        loaded_tokens: lookups.host_tokens,
+        stored_blocks: blocks(false),
+        loaded_blocks: blocks(true),
+        mean_load_s: (loads > 0).then(|| took_us / 1e6 / loads as f64),
+        load_link: link(true),
+        store_link: link(false),
     })
 }
 

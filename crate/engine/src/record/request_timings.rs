@@ -59,8 +59,10 @@ pub struct AdapterCounts {
 pub struct PrefixLookups {
     /// Tokens of the prompts that were looked up.
     pub tokens: u64,
-    /// Those of them that were found, and not computed again.
+    /// Those of them that were found on the GPU, and not computed again.
     pub cached_tokens: u64,
+    /// Those that were found in host memory, and loaded.
+    pub host_tokens: u64,
 }
 
 impl PrefixLookups {
@@ -75,6 +77,7 @@ impl std::iter::Sum for PrefixLookups {
         all.fold(Self::default(), |sum, one| Self {
             tokens: sum.tokens + one.tokens,
             cached_tokens: sum.cached_tokens + one.cached_tokens,
+            host_tokens: sum.host_tokens + one.host_tokens,
         })
     }
 }

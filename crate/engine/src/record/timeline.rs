@@ -2,6 +2,7 @@
 
 mod iterations;
 
+use crate::record::kv_copies::KvCopy;
 use crate::replica_index::ReplicaIndex;
 use servescope_workload::RequestId;
 
@@ -192,6 +193,8 @@ pub struct Timeline {
     pub departures: Vec<QueueDrop>,
     /// How long preempted requests were away, by the time at which they were resumed.
     pub preemption_intervals: Vec<PreemptionInterval>,
+    /// Copies of KV blocks from and to host memory, by the time at which the scheduler learned of their end.
+    pub kv_copies: Vec<KvCopy>,
     /// Iterations of the replicas in order of their start.
     pub iterations: Iterations,
     /// Preempted requests, in order of time.

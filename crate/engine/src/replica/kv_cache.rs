@@ -205,6 +205,13 @@ impl KvCache {
         cache.asked.cached_tokens += u64::from(count * cache.block_size());
     }
 
+    /// So many tokens of a request that was looked up are loaded from a lower tier.
+    pub(crate) fn count_loaded(&mut self, tokens: u32) {
+        if let Some(cache) = &mut self.blocks {
+            cache.asked.host_tokens += u64::from(tokens);
+        }
+    }
+
     /// Blocks that a request lacks to have `tokens`.
     pub(crate) fn blocks_to_take(&self, tokens: u32, held: &Held) -> u32 {
         let lacks = |(group, held): (&BlockGroup, &held::GroupBlocks)| {

@@ -25,6 +25,7 @@ use super::running_list::RunningList;
 use crate::config::PoolConfig;
 use crate::config::host_cache::{HostCache, OffloadConnector};
 use crate::record::request_state::RequestStatus;
+use crate::replica_index::ReplicaIndex;
 use link::Link;
 
 /// A copy, in the order of their beginnings.
@@ -140,12 +141,12 @@ trait Connector: std::fmt::Debug {
     /// A copy has ended, which the scheduler learns now.
     fn ended(&mut self, kv: &mut KvCache, copy: CopyId);
 
+    /// Whether nothing changes for it while requests that run decode, and no copy is under way.
+    fn is_quiet(&self) -> bool;
+
     /// A request goes, complete or not, before it gives its blocks back. So many of its tokens are computed, and of its answer under
     /// way.
     fn leaves(&mut self, kv: &mut KvCache, request: Seen<'_>, held: &Held, computed: u32, awaited: u32);
-
-    /// Blocks on the host.
-    fn blocks_on_host(&self) -> u32;
 }
 
 /// A request that holds blocks and waits: they are loaded, or it is to be admitted with them.
@@ -193,7 +194,7 @@ impl Clone for KvOffload {
 
 impl KvOffload {
     /// An empty tier; `None`: the pool has none.
-    pub(crate) fn new(config: &PoolConfig) -> Option<Box<Self>> {
+    pub(crate) fn new(replica: ReplicaIndex, config: &PoolConfig) -> Option<Box<Self>> {
         let cache = config.host_cache.filter(|_| config.prefix_cache)?;
         let HostCache { base_us, load_block_us, store_block_us, .. } = cache;
         let connector: Box<dyn Connector> = match cache.connector {
@@ -204,8 +205,8 @@ impl KvOffload {
         };
         Some(Box::new(Self {
             connector,
-            loads: Link::new(base_us, load_block_us),
-            stores: Link::new(base_us, store_block_us),
+            loads: Link::new(replica, true, [base_us, load_block_us]),
+            stores: Link::new(replica, false, [base_us, store_block_us]),
             holders: Vec::new(),
             waiting_stores: Vec::new(),
             last_copy: 0,
@@ -296,14 +297,14 @@ impl KvOffload {
         self.waiting().map(|holder| kv.blocks_to_take(holder.known, &holder.held)).sum()
     }
 
-    /// Blocks on the host.
-    pub(crate) fn blocks_on_host(&self) -> u32 {
-        self.connector.blocks_on_host()
-    }
-
     /// Whether there are copies of whose end the scheduler does not know.
     pub(crate) fn has_copies(&self) -> bool {
         self.loads.under_way().chain(self.stores.under_way()).next().is_some()
+    }
+
+    /// Whether nothing changes for it while requests that run decode.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.holders.is_empty() && !self.has_copies() && self.connector.is_quiet()
     }
 
     /// When the next copy ends.
@@ -352,7 +353,7 @@ impl KvOffload {
         let awaited: Vec<CopyId> = decided.awaited.unwrap_or_else(under_way);
         for copy in decided.stores {
             let id = copy.id;
-            self.stores.decide(copy);
+            self.stores.decide(copy, now_us);
             match self.connector.store_start() {
                 StoreStart::AfterIteration => batch.copies.begin_after.push(id),
                 // One that is waited for begins at once.
@@ -362,7 +363,7 @@ impl KvOffload {
         }
         for copy in decided.loads {
             let id = copy.id;
-            self.loads.decide(copy);
+            self.loads.decide(copy, now_us);
             self.loads.begin(id, now_us);
         }
         batch.copies.reported = self.loads.report(now_us);
@@ -375,13 +376,17 @@ impl Replica {
     /// The scheduler learns of the copies that had ended when an iteration was formed.
     pub(crate) fn copies_have_ended(
         &mut self,
+        context: &mut ScheduleContext<'_>,
         batch: &mut ScheduledBatch,
     ) {
+        let now_us = context.now_us;
         let Self { kv, kv_offload: Some(tier), .. } = self else { return };
         for copy in std::mem::take(&mut batch.copies.reported) {
             tier.connector.ended(kv, copy);
-            let requests = tier.loads.take(copy).or_else(|| tier.stores.take(copy));
-            for request in requests.into_iter().flatten() {
+            let taken = tier.loads.take(copy, now_us).or_else(|| tier.stores.take(copy, now_us));
+            let Some(copy) = taken else { continue };
+            let loaded = if copy.is_load { &copy.requests[..] } else { &[] };
+            for &request in loaded {
                 let of_request = |holder: &Holder| holder.id == request;
                 let Some(place) = tier.holders.iter().position(of_request) else { continue };
                 if tier.holders[place].is_gone {
@@ -391,6 +396,7 @@ impl Replica {
                     tier.holders[place].is_loaded = true;
                 }
             }
+            context.record.kv_copies.push(copy);
         }
     }
 

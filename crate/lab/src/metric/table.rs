@@ -106,6 +106,13 @@ pub const ROWS: &[Row] = &[
         "prompt tokens looked up in the prefix cache",
     ),
     row("prefix_cache.cached_tokens", Number, Tokens, Neither, "prompt tokens found in the prefix cache"),
+    row("host_cache.hit_rate", Number, Share, More, "the hit rate of host memory"),
+    row("host_cache.loaded_tokens", Number, Tokens, Neither, "prompt tokens loaded from host memory"),
+    row("host_cache.stored_blocks", Number, Count, Neither, "KV blocks copied to host memory"),
+    row("host_cache.loaded_blocks", Number, Count, Neither, "KV blocks copied from host memory"),
+    row("host_cache.mean_load_s", Number, Seconds, Less, "the mean time of a load from host memory"),
+    row("host_cache.load_link", Number, Share, Neither, "the use of the link from host memory"),
+    row("host_cache.store_link", Number, Share, Neither, "the use of the link to host memory"),
     row("prefix.block_tokens", Number, Tokens, Neither, "the prefix block size"),
     row("prefix.hit_share", Number, Share, Neither, "the hit rate of a prefix cache without limit"),
     row("gpu.busy", Number, Share, Neither, "the busy share of the GPUs"),
@@ -316,7 +323,7 @@ mod tests {
         }
         let is_part = |path: &String| {
             NO_METRICS.contains(&path.as_str())
-                || ["fleet", "gateway", "prefix", "prefix_cache", "expected_error"].contains(&path.as_str())
+                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "expected_error"].contains(&path.as_str())
                 // It is of the deployment, not of the run.
                 || path.split('.').next() == Some("memory")
         };

@@ -40,6 +40,7 @@ pub const CODES: &[&str] = &[
     "gateway_checks",
     "dispatcher",
     "adapter_loading",
+    "kv_offload",
     "fcfs",
     "lifo",
     "sjf",
@@ -125,6 +126,9 @@ pub(crate) fn of_decision(decision: &Decision, kind: SchedulerKind) -> Rule {
         ),
         (_, Test::LoraSlots, _) => {
             rule("lora_slots", "LoRA slots", ADAPTERS, "crate/engine/src/replica/adapters/slots.rs")
+        }
+        (_, Test::CopyUnderWay, _) | (_, _, Verdict::Loads) => {
+            rule("kv_offload", "host KV cache", GLOSSARY, "crate/engine/src/replica/kv_offload.rs")
         }
         _ if preempts && kind == SchedulerKind::VllmV1 => rule(
             "preemption",

@@ -56,6 +56,14 @@ pub(super) const OWN_INDEX: Condition = all(&[OWN_LATENT, above(Id::ModelIndexHe
 pub(super) const ROOFLINE: &[Condition] = &[when_in(Id::CostKind, &["roofline"])];
 /// Schedulers whose requests take block after block as they grow, in more than one way.
 pub(super) const PAGED: &[&str] = &["vllm", "sarathi"];
+/// A tier of host memory below the KV cache, and which connector keeps it.
+pub(super) const HOST_CACHE: Condition = all(&[
+    when_in(Id::SchedulerKind, &["vllm_v1"]),
+    when_in(Id::PrefixCache, &["true"]),
+    above(Id::HostCacheGib, 0.0),
+]);
+pub(super) const BY_OFFLOADING: Condition = all(&[HOST_CACHE, when_in(Id::HostCacheConnector, &["offloading"])]);
+pub(super) const BY_SIMPLE_CPU: Condition = all(&[HOST_CACHE, when_in(Id::HostCacheConnector, &["simple_cpu"])]);
 pub(super) const SWAPS: &[Condition] = &[when_in(Id::Preemption, &["swap"])];
 pub(super) const PROXY: &[Condition] = &[when_in(Id::GatewayKind, &["proxy"])];
 pub(super) const LENDING: &[Condition] =

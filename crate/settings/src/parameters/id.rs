@@ -39,7 +39,9 @@ ids! {
 
     FleetGpu FleetModel TensorParallel PipelineParallel PeerAccess FleetNetwork Weights Unquantized QuantizedHead KvFormat KvPool
     MemoryPlan VllmVersion MemoryMargin KvCacheGib Replicas Pools PoolSchedule StartUp Router ChunkTokens BlockSize
-    Allocation Watermark Preemption SwapRate SwapSpace KvBytesPerToken PrefixCache MaxTotalTokens
+    Allocation Watermark Preemption SwapRate SwapSpace KvBytesPerToken PrefixCache
+    HostCacheGib HostCacheConnector HostCacheEviction HostCacheThreshold HostCachePrompts HostCacheLazy
+    HostCacheRate HostCacheBase MaxTotalTokens
     AdapterMemory LoraKernels MaxLoras MaxLoraRank MaxCpuLoras HostRate DiskRate
 
     GpuMemory GpuBandwidth GpuBf16 GpuFp8 GpuFp4 GpuLink

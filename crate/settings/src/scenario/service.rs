@@ -2,7 +2,7 @@
 
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::Slo;
-use servescope_engine::{AdapterConfig, FleetConfig, PoolConfig, Preemption};
+use servescope_engine::{AdapterConfig, FleetConfig, PoolConfig, Preemption, HostCache};
 
 use super::Scenario;
 use super::adapters::AdapterRanks;
@@ -94,8 +94,27 @@ impl Scenario {
             idle_poll_us: self.active(Id::IdlePoll).map_or(0.0, |ms| ms * 1e3),
             lora_compute: true,
             adapters: AdapterConfig::FREE,
-            host_cache: None,
+            host_cache: self.host_cache(block_size),
         }
+    }
+
+    /// The tier of host memory, where there is one: each GPU has its share of it, and copies its own part of a block.
+    fn host_cache(&self, block_size: u32) -> Option<HostCache> {
+        let gib = self.active(Id::HostCacheGib).filter(|&gib| gib > 0.0)?;
+        let gpus = self.number(Id::TensorParallel) * self.number(Id::PipelineParallel);
+        let block_bytes = self.kv_token_bytes() * f64::from(block_size);
+        let block_us = block_bytes / (self.number(Id::HostCacheRate) * 1e3);
+        Some(HostCache {
+            connector: self.chosen(choices::HOST_CONNECTOR),
+            blocks: ((gib * GIB / (block_bytes * gpus)) as u32).max(1),
+            eviction: self.chosen(choices::HOST_EVICTION),
+            store_threshold: self.whole(Id::HostCacheThreshold),
+            prompts_only: self.flag(Id::HostCachePrompts),
+            lazy: self.flag(Id::HostCacheLazy),
+            base_us: self.number(Id::HostCacheBase) * 1e3,
+            load_block_us: block_us,
+            store_block_us: block_us,
+        })
     }
 
     /// Tokens of a block: S-LoRA and LightLLM count memory token by token.

@@ -249,6 +249,7 @@ export const page = area('page', {
   'cause.what.fair_share': 'the fair share of each client',
   'metric.note.pool_tokens': 'of {value} tokens a replica',
   'metric.note.hit_rate': 'prefix cache hit rate {value}',
+  'metric.note.host_hit_rate': 'host memory hit rate {value}',
   'metric.missing': 'too few samples',
   'metric.no_run': 'not run',
   'metric.up': '{amount} more than before',

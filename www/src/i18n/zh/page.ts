@@ -249,6 +249,7 @@ export const page: Translation<typeof english> = {
   'cause.what.fair_share': '各客户端的公平份额',
   'metric.note.pool_tokens': '每个副本共 {value} 个 token',
   'metric.note.hit_rate': '前缀缓存命中率 {value}',
+  'metric.note.host_hit_rate': '主机内存命中率 {value}',
   'metric.missing': '样本太少',
   'metric.no_run': '未运行',
   'metric.up': '比之前多 {amount}',

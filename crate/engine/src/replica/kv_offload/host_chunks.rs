@@ -113,10 +113,6 @@ impl HostChunks {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.chunks.len()
-    }
-
     pub(super) fn lookup(&self, contents: BlockContents) -> Lookup {
         match self.chunks.get(&contents) {
             None => Lookup::Miss,

@@ -24,11 +24,6 @@ impl HostPool {
         self.total - self.used
     }
 
-    /// Blocks that hold something.
-    pub(super) fn filled(&self) -> u32 {
-        self.used + self.cache.idle()
-    }
-
     pub(super) fn find(&self, contents: BlockContents) -> Option<u32> {
         self.cache.find(contents)
     }

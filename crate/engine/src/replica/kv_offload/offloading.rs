@@ -49,6 +49,8 @@ pub(super) struct Offloading {
     loading: BTreeSet<Placed>,
     new_loads: Vec<(RequestId, Vec<Placed>)>,
     gone: Vec<Gone>,
+    /// Whether the host had no room for blocks of a request that runs: they are offered again.
+    lacks_room: bool,
     /// Blocks of requests that have ended whose copies are under way: who takes one waits for it.
     fenced: BTreeMap<u32, BTreeSet<CopyId>>,
 }
@@ -63,6 +65,7 @@ impl Offloading {
             loading: BTreeSet::new(),
             new_loads: Vec::new(),
             gone: Vec::new(),
+            lacks_room: false,
             fenced: BTreeMap::new(),
         }
     }
@@ -179,6 +182,7 @@ impl Connector for Offloading {
             self.jobs.insert(copy.id, Job { request: id, blocks, gpu: Vec::new(), is_store: false });
             decided.loads.push(copy);
         }
+        self.lacks_room = false;
         for own in step.scheduled.clone() {
             let InIteration { request, computed, tokens, held, .. } = own;
             let to = self.storable(request, computed + tokens);
@@ -189,6 +193,7 @@ impl Connector for Offloading {
                 let state = self.requests.entry(request.id).or_default();
                 state.offered = state.offered.max(from + offers.len() as u32);
             }
+            self.lacks_room |= !has_room;
             decided.stores.extend(copy);
         }
         let gone = std::mem::take(&mut self.gone);
@@ -235,7 +240,15 @@ impl Connector for Offloading {
         self.forget_if_over(request);
     }
 
-    fn leaves(&mut self, _: &mut KvCache, request: Seen<'_>, held: &Held, computed: u32, _: u32) {
+    fn is_quiet(&self) -> bool {
+        self.prompts_only && self.gone.is_empty() && !self.lacks_room
+    }
+
+    fn leaves(&mut self, kv: &mut KvCache, request: Seen<'_>, held: &Held, computed: u32, _: u32) {
+        if let Some(gpu) = kv.cached_blocks().filter(|_| self.fenced.is_empty()) {
+            // What was forgotten before is no block of this request.
+            gpu.take_forgotten();
+        }
         let Some(state) = self.requests.get(&request.id) else { return };
         let (from, copies) = (state.offered, state.copies.clone());
         for copy in copies {
@@ -244,9 +257,5 @@ impl Connector for Offloading {
         let to = self.storable(request, computed);
         let blocks = Self::offers(request, held, from, to);
         self.gone.push(Gone { id: request.id, blocks });
-    }
-
-    fn blocks_on_host(&self) -> u32 {
-        self.host.len() as u32
     }
 }

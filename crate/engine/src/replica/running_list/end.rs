@@ -70,7 +70,7 @@ impl RunningList {
             share_iteration(context, batch, batch.began_us);
             context.record.iterations.push(&run, &batch.chunks);
         }
-        replica.copies_have_ended(batch);
+        replica.copies_have_ended(context, batch);
         replica.adapters.offload_unused(&mut replica.kv);
     }
 

@@ -152,7 +152,7 @@ impl RunningList {
         budget: u32,
     ) -> bool {
         // Otherwise requests take blocks at borders that a group's count does not know, and a lower tier looks at every block.
-        if !replica.kv.fills_alike() || replica.kv_offload.is_some() {
+        if !replica.kv.fills_alike() || replica.kv_offload.as_ref().is_some_and(|tier| !tier.is_quiet()) {
             return false;
         }
         let is_ready =

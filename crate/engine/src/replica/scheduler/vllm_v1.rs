@@ -158,7 +158,7 @@ fn schedule(
         let preempted: Vec<RequestId> = preempted.iter().map(|preemption| preemption.id).collect();
         tier.formed((list, kv), context, &step.scheduled, &preempted, batch);
         if step.scheduled.is_empty() {
-            replica.copies_have_ended(batch);
+            replica.copies_have_ended(context, batch);
             replica.begin_stores(context.now_us, batch);
         }
     }

@@ -6,7 +6,7 @@ use servescope_cost::memory_plan::vllm::VllmVersion;
 use servescope_engine::gateway::config::{Charge, RetryKind};
 use servescope_engine::gateway::load::LoadPolicy;
 use servescope_engine::queue::{Client, OutputAccounting, Prediction, TokenCost};
-use servescope_engine::{AdapterMemory, RouterKind, SchedulerKind};
+use servescope_engine::{AdapterMemory, HostEviction, OffloadConnector, RouterKind, SchedulerKind};
 use servescope_workload::ArrivalsPer;
 use servescope_workload::sessions::AtCap;
 
@@ -73,6 +73,16 @@ foreign_choices! {
         Unified = "unified",
         Slots = "slots",
         Resident = "resident",
+    }
+
+    OffloadConnector (HOST_CONNECTOR = HostCacheConnector) {
+        Offloading = "offloading",
+        SimpleCpu = "simple_cpu",
+    }
+
+    HostEviction (HOST_EVICTION = HostCacheEviction) {
+        Lru = "lru",
+        Arc = "arc",
     }
 
     RouterKind (ROUTER = Router) {

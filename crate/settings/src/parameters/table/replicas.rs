@@ -3,7 +3,7 @@
 use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices::{self, GPU_NAMES, MODEL_NAMES};
 use crate::parameters::conditions::{
-    FORMATS, HARDWARE, HAS_ADAPTERS, LINEAR, ON_HARDWARE, PAGED, SLOTS, SWAPS, VLLM_V1, above, any, when_in,
+    BY_OFFLOADING, BY_SIMPLE_CPU, FORMATS, HARDWARE, HAS_ADAPTERS, HOST_CACHE, LINEAR, ON_HARDWARE, PAGED, SLOTS, SWAPS, VLLM_V1, above, any, when_in,
     when_not_in,
 };
 use crate::parameters::id::Id;
@@ -103,12 +103,37 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(SWAPS)
         .doc("Swap space", "Host memory for preempted requests, for each GPU (vLLM: 4 GiB); requests that do not fit are recomputed.")),
     (Id::KvBytesPerToken, row("fleet.kv_bytes_per_token", "kvb", "memory", whole(1.0, 100_000_000.0, 524_288.0)).unit("bytes").log(10_000.0, 2_000_000.0, 1.0)
-        .when(&[when_in(Id::Preemption, &["swap"]), when_in(Id::CostKind, &["linear"])])
+        .when(&[any(&[when_in(Id::Preemption, &["swap"]), HOST_CACHE]), when_in(Id::CostKind, &["linear"])])
         .doc("KV bytes a token", "Keys and values of one token on one GPU; a 7B Llama has 2 x 32 layers x 4096 numbers of 2 bytes.")),
     (Id::PrefixCache, row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(true))
         .also(&["scheduler.enable_prefix_caching"])
         .when(VLLM_V1)
         .doc("Prefix caching", "Full KV blocks of prompts and outputs are kept, for requests with shared prefixes, where the traffic has prefix data, and for preempted requests (vLLM's --enable-prefix-caching).")),
+    (Id::HostCacheGib, row("fleet.host_cache.gib", "hcg", "memory", number(0.0, 1_000_000.0, 0.0)).unit("GiB").linear(0.0, 512.0, 4.0)
+        .also(&["fleet.kv_offloading_size"])
+        .when(&[when_in(Id::SchedulerKind, &["vllm_v1"]), when_in(Id::PrefixCache, &["true"])])
+        .doc("Host KV cache", "Host memory of a replica, of all its GPUs together, in which KV blocks are kept beyond their time on the GPU (vLLM's --kv-offloading-size). A request whose blocks are there loads them and does not compute them again. 0: none.")),
+    (Id::HostCacheConnector, row("fleet.host_cache.connector", "hcc", "memory", choice(choices::HOST_CONNECTOR))
+        .when(&[HOST_CACHE])
+        .doc("KV connector", "Which of vLLM's connectors keeps the host KV cache: OffloadingConnector, its default, stores blocks as they are computed, of prompts alone unless set otherwise, and lets a request wait whose block is being copied; SimpleCPUOffloadConnector stores blocks of outputs, too, and holds a block on the GPU until its copy has ended.")),
+    (Id::HostCacheEviction, row("fleet.host_cache.eviction", "hce", "memory", choice(choices::HOST_EVICTION))
+        .when(&[BY_OFFLOADING])
+        .doc("Eviction from the host", "Which block leaves a full host KV cache: the least recently used one, or by vLLM's adaptive replacement cache, which keeps blocks that a second request used.")),
+    (Id::HostCacheThreshold, row("fleet.host_cache.store_threshold", "hct", "memory", whole(0.0, 1000.0, 0.0)).linear(0.0, 8.0, 1.0)
+        .when(&[BY_OFFLOADING])
+        .doc("Store threshold", "A block is stored on the host when it is computed for this many times; 0 and 1: the first time.")),
+    (Id::HostCachePrompts, row("fleet.host_cache.offload_prompt_only", "hcp", "memory", Kind::Flag(true))
+        .when(&[BY_OFFLOADING])
+        .doc("Prompts only", "Blocks of outputs are not stored on the host, as by vLLM's default: the next turn of a session that has left the GPU computes the output before it again.")),
+    (Id::HostCacheLazy, row("fleet.host_cache.lazy_offload", "hcl", "memory", Kind::Flag(false))
+        .when(&[BY_SIMPLE_CPU])
+        .doc("Lazy offload", "Only blocks near their eviction from the GPU are stored on the host, not every block when it is computed.")),
+    (Id::HostCacheRate, row("fleet.host_cache.gb_per_s", "hcr", "memory", number(0.001, 100_000.0, 32.0)).unit("GB/s").log(1.0, 1000.0, 0.5)
+        .when(&[HOST_CACHE])
+        .doc("Host KV link", "How fast each GPU copies KV blocks from its host, and as fast to it at the same time; PCIe 5.0 measured 50 GB/s one way on an H100, a GH200 450.")),
+    (Id::HostCacheBase, row("fleet.host_cache.base_ms", "hcb", "memory", number(0.0, 10_000.0, 0.05)).unit("ms").linear(0.0, 5.0, 0.01)
+        .when(&[HOST_CACHE])
+        .doc("Time of a copy", "How long a copy takes beside its blocks, whichever way it goes.")),
     (Id::MaxTotalTokens, row("scheduler.max_total_tokens", "pool", "memory", whole(16.0, 100_000_000.0, 14_500.0)).unit("tokens").log(1000.0, 200_000.0, 1.0)
         .when(&[any(&[LINEAR, when_in(Id::KvPool, &["given"])])])
         .doc("Memory pool", "KV cache and adapters share this many token slots (max_total_token_num): S-LoRA's rule is largest batch × (input + output tokens of a request), 6,000 = 12 × (250 + 250); LoRA slots and resident adapters are taken from it when the server starts. Where KV memory is planned from the GPU, it sets only the default of the token budget.")),

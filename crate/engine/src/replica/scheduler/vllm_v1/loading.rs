@@ -77,6 +77,7 @@ pub(super) fn begin(
     let mut held = replica.kv.no_blocks();
     replica.kv.touch_blocks(context.trace, id, known, hits, &mut held);
     replica.kv.take_blocks(tokens, &mut held);
+    replica.kv.count_loaded(loads * config.block_size);
     replica.holds_blocks(context, id);
     if let Some(tier) = &mut replica.kv_offload {
         tier.load(context.trace, (id, known), (hits, loads), held);
