@@ -20,13 +20,8 @@ const MOONCAKE: [(u64, f64); 7] = [
 ];
 
 /// The same by tokens, in blocks of 64.
-const SESSIONS: [(u64, f64); 5] = [
-    (1_600_000, 0.6865),
-    (3_200_000, 0.8881),
-    (6_400_000, 0.9498),
-    (12_800_000, 0.9682),
-    (u64::MAX, 0.9686),
-];
+const SESSIONS: [(u64, f64); 5] =
+    [(1_600_000, 0.6865), (3_200_000, 0.8881), (6_400_000, 0.9498), (12_800_000, 0.9682), (u64::MAX, 0.9686)];
 
 /// GPU and host sizes, and what each finds.
 const MOONCAKE_TIERS: [(u64, u64, f64, f64); 5] = [

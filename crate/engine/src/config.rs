@@ -262,7 +262,8 @@ pub struct PoolConfig {
     pub lora_compute: bool,
     /// Where adapters are kept.
     pub adapters: AdapterConfig,
-    /// A tier of host memory below the KV cache (vLLM v1 with [`Self::prefix_cache`]); `None`: there is none.
+    /// A tier of host memory below the KV cache of vLLM v1, which needs [`Self::prefix_cache`] and a model whose layers all keep
+    /// every token ([`KvGroups::FULL`]); `None`: there is none.
     pub host_cache: Option<HostCache>,
 }
 
@@ -275,6 +276,11 @@ impl PoolConfig {
     /// Tokens within every window that so many blocks hold.
     pub(crate) fn tokens_in(&self, blocks: u64) -> u64 {
         self.kv_groups.tokens(blocks, self.block_size)
+    }
+
+    /// The tier of host memory, where it works.
+    pub(crate) fn host_tier(&self) -> Option<HostCache> {
+        self.host_cache.filter(|_| self.prefix_cache && self.kv_groups == KvGroups::FULL)
     }
 
     /// LoRA slots of a replica; none where adapters are not kept in slots, or no request has one.

@@ -34,7 +34,6 @@ pub mod slora {
 }
 
 pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
-pub use record::kv_copies::KvCopy;
 pub use config::host_cache::{HostCache, HostEviction, OffloadConnector};
 pub use config::kv_groups::{KvGroup, KvGroups, KvGroupsOfKind};
 pub use config::{
@@ -45,6 +44,7 @@ pub use engine::rejection::rejection;
 pub use engine::{BatchMember, BatchUnderWay, Fleet};
 pub use gateway::proxy::snapshot::GatewaySnapshot;
 pub use record::decisions::passes::AdapterLoad;
+pub use record::kv_copies::KvCopy;
 pub use record::replica_life::ReplicaLife;
 pub use record::{decisions, observer, request_phases, request_timings, sampler, timeline};
 pub use replica::adapters;

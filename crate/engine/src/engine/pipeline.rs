@@ -200,7 +200,8 @@ impl Fleet {
             return;
         }
         let batch = &pipeline.batches[slot as usize];
-        let waits = if stage == 0 { self.replicas[place].waits_for_copies_until(now_us, batch) } else { None };
+        let waits =
+            if stage == 0 { self.replicas[place].waits_for_copies_until(now_us, batch) } else { None };
         if let Some(until_us) = waits {
             // A copy that has not begun begins when the batch before this one is computed, and this one is looked at again.
             if until_us < f64::INFINITY {

@@ -93,7 +93,7 @@ impl PoolState {
             kv_tokens: self.config.kv_tokens(),
             max_requests: self.config.max_requests,
             lora_slots: self.config.lora_slots(),
-            has_host_cache: self.config.host_cache.is_some() && self.config.prefix_cache,
+            has_host_cache: self.config.host_tier().is_some(),
             awaits: self.facts.awaits,
             cost: self.cost,
         }

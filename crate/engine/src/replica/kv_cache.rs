@@ -56,7 +56,7 @@ impl KvCache {
         let keeps_blocks = config.prefix_cache && caches_prefixes;
         let blocks = keeps_blocks.then(|| {
             let cache = BlockCache::new(size, groups.clone());
-            if config.host_cache.is_some() { cache.above_lower_tier() } else { cache }
+            if config.host_tier().is_some() { cache.above_lower_tier() } else { cache }
         });
         Self {
             total: config.blocks,
@@ -103,6 +103,11 @@ impl KvCache {
         self.blocks.as_ref().map_or(0, BlockCache::idle)
     }
 
+    /// Those of them without contents; adapters may have taken blocks of which the contents are still known.
+    pub(crate) fn empty(&self) -> u32 {
+        self.available().saturating_sub(self.idle())
+    }
+
     /// Blocks that the host keeps.
     pub(crate) fn host_used(&self) -> u32 {
         self.host_used
@@ -112,8 +117,9 @@ impl KvCache {
     pub(crate) fn allocate(&mut self, blocks: u32) {
         debug_assert!(blocks <= self.available(), "{blocks} blocks of {} free ones", self.available());
         // Those without contents are taken first.
-        let empty = blocks.min(self.available() - self.idle());
-        self.marked = self.marked.and_then(|before| before.checked_sub(empty));
+        if let Some(before) = self.marked {
+            self.marked = before.checked_sub(blocks.min(self.empty()));
+        }
         self.used += blocks;
     }
 

@@ -195,7 +195,7 @@ impl Clone for KvOffload {
 impl KvOffload {
     /// An empty tier; `None`: the pool has none.
     pub(crate) fn new(replica: ReplicaIndex, config: &PoolConfig) -> Option<Box<Self>> {
-        let cache = config.host_cache.filter(|_| config.prefix_cache)?;
+        let cache = config.host_tier()?;
         let HostCache { base_us, load_block_us, store_block_us, .. } = cache;
         let connector: Box<dyn Connector> = match cache.connector {
             OffloadConnector::Offloading => Box::new(offloading::Offloading::new(&cache)),
@@ -411,7 +411,8 @@ impl Replica {
     /// Until when an iteration waits for copies; infinite where one of them has not begun. `None`: it does not wait.
     pub(crate) fn waits_for_copies_until(&self, now_us: f64, batch: &ScheduledBatch) -> Option<f64> {
         let tier = self.kv_offload.as_ref()?;
-        let end_us = |&copy: &CopyId| tier.loads.end_us(copy).or_else(|| tier.stores.end_us(copy)).unwrap_or(0.0);
+        let end_us =
+            |&copy: &CopyId| tier.loads.end_us(copy).or_else(|| tier.stores.end_us(copy)).unwrap_or(0.0);
         let until_us = batch.copies.awaited.iter().map(end_us).max_by(f64::total_cmp)?;
         (until_us > now_us).then_some(until_us)
     }

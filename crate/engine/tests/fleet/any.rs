@@ -6,8 +6,8 @@ use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{
-    AdapterConfig, AdapterLoading, AdapterMemory, Equals, KvGroup, KvGroups, KvGroupsOfKind, LongPrefill,
-    PoolConfig, Preemption, SchedulerKind, VllmRules,
+    AdapterConfig, AdapterLoading, AdapterMemory, Equals, HostCache, HostEviction, KvGroup, KvGroups,
+    KvGroupsOfKind, LongPrefill, OffloadConnector, PoolConfig, Preemption, SchedulerKind, VllmRules,
 };
 use servescope_workload::trace::{ClosedLoop, LabelMaker, NO_REQUEST, PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -137,6 +137,7 @@ prop_compose! {
             max_input_tokens: 120,
             idle_poll_us: 0.0,
             lora_compute,
+            host_cache: None,
             vllm: VllmRules::default(),
             blocks: if block_size == 1 { blocks * 8 } else { blocks },
         };
@@ -173,6 +174,23 @@ pub(crate) fn any_groups() -> impl Strategy<Value = KvGroups> {
     ]
 }
 
+prop_compose! {
+    /// A tier of host memory that is large or small, on a fast or a slow link.
+    fn any_host_cache()(
+        connector in prop_oneof![Just(OffloadConnector::Offloading), Just(OffloadConnector::SimpleCpu)],
+        eviction in prop_oneof![Just(HostEviction::Lru), Just(HostEviction::Arc)],
+        blocks in prop_oneof![2u32..12, 12u32..400],
+        store_threshold in prop_oneof![2 => Just(0u32), 1 => 1u32..4],
+        [prompts_only, lazy] in any::<[bool; 2]>(),
+        (base_us, block_us) in (prop_oneof![Just(0.0), 0.0..300.0f64], prop_oneof![Just(0.0), 0.0..60.0f64]),
+    ) -> HostCache {
+        HostCache {
+            connector, blocks, eviction, store_threshold, prompts_only, lazy, base_us,
+            load_block_us: block_us, store_block_us: 0.5 * block_us,
+        }
+    }
+}
+
 /// Adapters in any memory, with and without loading times.
 pub(crate) fn any_adapters() -> impl Strategy<Value = AdapterConfig> {
     let memory = prop_oneof![
@@ -203,13 +221,19 @@ pub(crate) fn any_adapters() -> impl Strategy<Value = AdapterConfig> {
 
 prop_compose! {
     /// A fleet of vLLM's engine.
-    pub(crate) fn any_vllm()(config in any_config(), (rules, max_request_tokens) in any_rules()) -> PoolConfig {
+    pub(crate) fn any_vllm()(
+        config in any_config(),
+        (rules, max_request_tokens) in any_rules(),
+        host_cache in prop::option::weighted(0.4, any_host_cache()),
+    ) -> PoolConfig {
         // A token takes a block of its own in LightLLM's memory.
         let block_size = if config.scheduler == SchedulerKind::LightLlm { 16 } else { config.block_size };
         let wholes = if rules.enable_chunked_prefill { 0 } else { max_request_tokens };
         let max_batch_tokens = config.max_batch_tokens.max(config.max_requests).max(wholes);
         PoolConfig {
-            scheduler: SchedulerKind::VllmV1, block_size, max_batch_tokens, vllm: rules, max_request_tokens, ..config
+            scheduler: SchedulerKind::VllmV1, block_size, max_batch_tokens, vllm: rules, max_request_tokens,
+            kv_groups: if host_cache.is_some() { KvGroups::FULL } else { config.kv_groups },
+            host_cache, ..config
         }
     }
 }

@@ -18,7 +18,7 @@ fn is_true_to_its_numbers(decision: &Decision, config: &PoolConfig) -> bool {
     let Some((need, have)) = decision.compared.numbers() else { return true };
     match (decision.verdict, decision.compared.test) {
         // What would never fit above the watermark may use it.
-        (Verdict::Admitted | Verdict::SwappedIn, Test::KvBlocks) => need <= have + config.watermark_blocks,
+        (Verdict::Admitted | Verdict::Loads | Verdict::SwappedIn, Test::KvBlocks) => need <= have + config.watermark_blocks,
         (Verdict::Admitted, Test::PeakTokens) => need < have,
         (Verdict::Waits, Test::PeakTokens) => need >= have,
         (
@@ -48,6 +48,7 @@ fn check(report: &Report, config: &PoolConfig, stages: u32) -> Result<(), TestCa
                 prop_assert_ne!(held.insert(id, reason), Some(reason), "{:?} is told twice", decision);
                 continue;
             }
+            Verdict::Loads => {}
             Verdict::Preempted | Verdict::SwappedOut => {
                 prop_assert!(decision.on_behalf_of().is_some());
             }

@@ -142,8 +142,8 @@ proptest! {
     /// Copied in the middle of a run, the copy and the run end alike.
     #[test]
     fn a_clone_goes_on_with_equal_bits(
-        (trace, queueing) in sent_by_users(), config in any_config(), rules in any_rules(9_000), cost in any_cost(),
-        times in 1usize..60,
+        (trace, queueing) in sent_by_users(), config in prop_oneof![2 => any_config(), 1 => any_vllm()],
+        rules in any_rules(9_000), cost in any_cost(), times in 1usize..60,
     ) {
         let cost = on_its_stages(config.scheduler, cost);
         let fleet = || fleet(Arc::new(trace.clone()), (rules, config), cost).with_queue_policy(queueing.clone());

@@ -62,8 +62,10 @@ pub(super) const HOST_CACHE: Condition = all(&[
     when_in(Id::PrefixCache, &["true"]),
     above(Id::HostCacheGib, 0.0),
 ]);
-pub(super) const BY_OFFLOADING: Condition = all(&[HOST_CACHE, when_in(Id::HostCacheConnector, &["offloading"])]);
-pub(super) const BY_SIMPLE_CPU: Condition = all(&[HOST_CACHE, when_in(Id::HostCacheConnector, &["simple_cpu"])]);
+pub(super) const BY_OFFLOADING: Condition =
+    all(&[HOST_CACHE, when_in(Id::HostCacheConnector, &["offloading"])]);
+pub(super) const BY_SIMPLE_CPU: Condition =
+    all(&[HOST_CACHE, when_in(Id::HostCacheConnector, &["simple_cpu"])]);
 pub(super) const SWAPS: &[Condition] = &[when_in(Id::Preemption, &["swap"])];
 pub(super) const PROXY: &[Condition] = &[when_in(Id::GatewayKind, &["proxy"])];
 pub(super) const LENDING: &[Condition] =

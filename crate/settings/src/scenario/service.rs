@@ -2,7 +2,7 @@
 
 use servescope_cost::{AdapterCost, LinearCost};
 use servescope_engine::metrics::Slo;
-use servescope_engine::{AdapterConfig, FleetConfig, PoolConfig, Preemption, HostCache};
+use servescope_engine::{AdapterConfig, FleetConfig, HostCache, PoolConfig, Preemption};
 
 use super::Scenario;
 use super::adapters::AdapterRanks;

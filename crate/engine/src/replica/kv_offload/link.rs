@@ -91,6 +91,10 @@ impl Link {
 
     /// When the first of those ends that no iteration reports.
     pub(super) fn next_end_us(&self) -> Option<f64> {
-        self.copies.iter().filter(|copy| !copy.is_reported).find_map(|copy| copy.times_us).map(|times_us| times_us.1)
+        self.copies
+            .iter()
+            .filter(|copy| !copy.is_reported)
+            .find_map(|copy| copy.times_us)
+            .map(|times_us| times_us.1)
     }
 }

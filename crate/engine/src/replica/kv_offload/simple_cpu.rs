@@ -148,7 +148,7 @@ impl SimpleCpu {
 
     /// Stores of blocks near their eviction from the GPU (`_prepare_lazy_store_specs`).
     fn store_lazily(&mut self, kv: &mut KvCache) -> Vec<u32> {
-        let empty = kv.available() - kv.idle();
+        let empty = kv.empty();
         let Some(gpu) = kv.cached_blocks() else { return Vec::new() };
         if matches!(self.cursor, Cursor::Cached(block) if gpu.is_held(block)) {
             self.cursor = Cursor::Start;

@@ -3,8 +3,8 @@
 use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices::{self, GPU_NAMES, MODEL_NAMES};
 use crate::parameters::conditions::{
-    BY_OFFLOADING, BY_SIMPLE_CPU, FORMATS, HARDWARE, HAS_ADAPTERS, HOST_CACHE, LINEAR, ON_HARDWARE, PAGED, SLOTS, SWAPS, VLLM_V1, above, any, when_in,
-    when_not_in,
+    BY_OFFLOADING, BY_SIMPLE_CPU, FORMATS, HARDWARE, HAS_ADAPTERS, HOST_CACHE, LINEAR, ON_HARDWARE, PAGED,
+    SLOTS, SWAPS, VLLM_V1, above, any, when_in, when_not_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};

@@ -20,7 +20,9 @@ pub(super) fn schedule(
     most: usize,
 ) -> Option<BlockReason> {
     let mut next = 0;
-    while let Some(id) = replica.kv_offload.as_ref().and_then(|tier| tier.waiting().nth(next)).map(|one| one.id) {
+    while let Some(id) =
+        replica.kv_offload.as_ref().and_then(|tier| tier.waiting().nth(next)).map(|one| one.id)
+    {
         let running = list.order.len();
         if step.budget == 0 {
             context.queue_waits(replica.index, || Compared::new(Test::TokenBudget, 1u32, 0u32));
@@ -63,8 +65,7 @@ pub(super) fn begin(
     let config = context.config;
     let known = context.requests[id].prompt;
     let tokens = (hits + loads) * config.block_size;
-    let beside = u64::from(idle)
-        + u64::from(if list.order.is_empty() { 0 } else { config.watermark_blocks });
+    let beside = u64::from(idle) + u64::from(if list.order.is_empty() { 0 } else { config.watermark_blocks });
     let free = replica.free_beside_adapter(context, id).unwrap_or(0);
     let reserved = blocks_to_come(list, replica, step);
     let whole = u64::from(replica.kv.blocks_for_whole(hits, known)) + beside;
@@ -105,7 +106,8 @@ fn admit(
     id: RequestId,
 ) -> (Option<BlockReason>, Compared) {
     let config = context.config;
-    let Some(Holder { known, computed, held, .. }) = replica.kv_offload.as_ref().and_then(|tier| tier.holder(id))
+    let Some(Holder { known, computed, held, .. }) =
+        replica.kv_offload.as_ref().and_then(|tier| tier.holder(id))
     else {
         return (None, Compared::NOTHING);
     };

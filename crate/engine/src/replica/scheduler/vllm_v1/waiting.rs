@@ -5,8 +5,8 @@ use servescope_workload::RequestId;
 
 use crate::record::decisions::{Compared, Test, Verdict};
 
-use super::{BlockReason, QueueScan, Replica, RunningList, ScheduleContext, Scheduled, State, Step};
 use super::loading;
+use super::{BlockReason, QueueScan, Replica, RunningList, ScheduleContext, Scheduled, State, Step};
 use crate::record::request_state::RequestStatus;
 
 /// Admits waiting requests, in queue order, until one does not fit.
