@@ -135,11 +135,11 @@ native
    name  requests  simulate_rps
   small      1000        123457
   large    100000         98.25
+browser.ready_ms: 412
 browser.first_minute
   bound  measured
                 3
   16.70     16.71
-browser.ready_ms: 412
 ";
         assert_eq!(tables(&document), expected);
     }
