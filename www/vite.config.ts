@@ -6,6 +6,7 @@ import type { ResolvedConfig } from 'vite';
 import type { Rolldown } from 'vite';
 import { defineConfig, type Plugin } from 'vitest/config';
 import type { Manifest } from './src/offline/copy.js';
+import { TABLE_OF_DEFAULT } from './src/simulation/default-table.js';
 
 /**
  * The development server puts styles and its reload client into the page inline, which the page's content
@@ -112,20 +113,20 @@ const tellsAddress: Plugin = {
   },
 };
 
-/** The module is most of what the page waits for: it is fetched beside the scripts, and not after them. */
+/** The module is most of what the page waits for: it is fetched first of all, since what stands behind a script waits for that. */
 const preloadsModule: Plugin = {
   name: 'preloads-module',
   apply: 'build',
   transformIndexHtml: {
     order: 'post',
     handler: (_html, { bundle = {} }) => Object.keys(bundle).filter((name) => /^assets\/servescope_bg-.*\.wasm$/.test(name)).map((name) => ({
-      tag: 'link', attrs: { rel: 'preload', as: 'fetch', type: 'application/wasm', crossorigin: true, href: `./${name}` }, injectTo: 'head',
+      tag: 'link', attrs: { rel: 'preload', as: 'fetch', type: 'application/wasm', crossorigin: true, href: `./${name}` }, injectTo: 'head-prepend',
     })),
   },
 };
 
-/** The measured kernels of the default scenario's GPU, which its first run waits for. */
-const TABLE_OF_DEFAULT = 'profiles/kernels_h100_sxm.txt';
+/** What the first run waits for. */
+const FIRST_TABLE = `profiles/${TABLE_OF_DEFAULT}.txt`;
 
 /**
  * Writes the build's name into the index, and `files.json`: the same name and the hash of every file that the page may
@@ -160,7 +161,7 @@ function manifest(): Plugin {
       const index = readFileSync(join(folder, 'index.html'), 'utf8');
       const entry = Object.values(bundle).find((file) => file.type === 'chunk' && file.isEntry && file.name === 'index');
       const atStart = fetchedAtStart(bundle, entry?.fileName ?? '');
-      const start = Object.keys(files).filter((name) => name === '' || name === TABLE_OF_DEFAULT || atStart.has(name) || index.includes(`/${name}"`));
+      const start = Object.keys(files).filter((name) => name === '' || name === FIRST_TABLE || atStart.has(name) || index.includes(`/${name}"`));
       writeFileSync(join(folder, 'files.json'), JSON.stringify({ build, files, start } satisfies Manifest));
     },
   };

@@ -2,6 +2,9 @@
 
 mod checkpoint;
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use servescope_cost::kernels::{KernelCost, Kernels, Layout, MissingTable, Overheads};
 
 pub use checkpoint::CheckpointFormat;
@@ -82,15 +85,19 @@ pub(crate) fn take(file: &str, text: &str) -> bool {
 /// The formats of weights whose kernels were measured: a line for the GPU and the model, `*` for the models that no line names.
 const LAYOUTS: &str = include_str!("kernels/layouts.txt");
 
+/// The same by GPU and model. Many defaults ask for it each time that a scenario is resolved, so the text is read once.
+static MEASURED: LazyLock<BTreeMap<(&str, &str), Vec<&str>>> = LazyLock::new(|| {
+    let formats = |line: &'static str| {
+        let mut cells = line.split_whitespace();
+        Some(((cells.next()?, cells.next()?), cells.collect()))
+    };
+    LAYOUTS.lines().filter_map(formats).collect()
+});
+
 /// Whether kernels of a model with such weights were measured on a GPU. It is known before the tables are here.
 pub fn were_measured(gpu: &str, model: &str, weights: &str) -> bool {
-    let of = |wanted: &str| {
-        LAYOUTS.lines().find_map(|line| {
-            let mut cells = line.split_whitespace();
-            let is_wanted = cells.next() == Some(gpu) && cells.next() == Some(wanted);
-            is_wanted.then(|| cells.any(|format| format == weights))
-        })
-    };
+    let measured: &BTreeMap<(&str, &str), Vec<&str>> = &MEASURED;
+    let of = |model| measured.get(&(gpu, model)).map(|formats| formats.contains(&weights));
     of(model).or_else(|| of("*")).unwrap_or(false)
 }
 
@@ -133,5 +140,13 @@ mod tests {
             assert_eq!(kernels.gpu, *gpu);
             assert!(kernels.tables.len() > 100 && own.text().len() < 250_000, "{gpu}");
         }
+    }
+
+    #[test]
+    fn the_line_of_a_model_goes_before_that_of_all_others() {
+        assert!(were_measured("a100_80_sxm", "llama-3.1-8b", "bf16"));
+        assert!(!were_measured("a100_80_sxm", "llama-3.1-8b", "fp8"));
+        assert!(!were_measured("a100_80_sxm", "mixtral-8x7b", "bf16"));
+        assert!(!were_measured("no_gpu", "llama-3.1-8b", "bf16"));
     }
 }

@@ -105,6 +105,7 @@ fn add_rows(text: &mut String, rows: &[&Map<String, Value>]) {
 /// Three significant digits are what such a measurement is worth.
 fn cell(value: &Value) -> String {
     match value {
+        Value::Null => String::new(),
         Value::String(word) => word.clone(),
         Value::Number(number) => match number.as_f64() {
             Some(real) if number.is_f64() && real.abs() >= 100.0 => format!("{real:.0}"),
@@ -127,7 +128,7 @@ mod tests {
                 { "name": "small", "requests": 1000, "simulate_rps": 123_456.7 },
                 { "name": "large", "requests": 100_000, "simulate_rps": 98.25 },
             ],
-            "browser": { "ready_ms": 412.25 },
+            "browser": { "ready_ms": 412.25, "first_minute": [{ "bound": null, "measured": 3 }, { "bound": 16.7, "measured": 16.71 }] },
         });
         let expected = "\
 native
@@ -135,6 +136,10 @@ native
   small      1000        123457
   large    100000         98.25
 browser.ready_ms: 412
+browser.first_minute
+  bound  measured
+                3
+  16.70     16.71
 ";
         assert_eq!(tables(&document), expected);
     }

@@ -327,6 +327,12 @@ export class App {
     this.scheduler.invalidateAll();
   }
 
+  /** Scrolling is no visit: the Back button leads to where the reader came from. */
+  scrolledTo(lesson: LessonPlace): void {
+    this.view.update({ lesson });
+    this.#address.schedule();
+  }
+
   /** Another preset or link is no change of the setting before it. */
   #compareWithNone(): void {
     this.session.update({ former: null });

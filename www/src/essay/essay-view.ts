@@ -90,11 +90,27 @@ export class EssayView extends LightElement {
     if (this.#unwatch === null || figures.some((figure, index) => figure !== this.#watched[index])) {
       this.#unwatch?.();
       this.#watched = figures;
-      this.#unwatch = watchSight(figures, (sighted) => { if (!sameSight(sighted, this.sighted)) this.sighted = sighted; });
+      this.#unwatch = watchSight(figures, (sighted) => { this.#looksAt(sighted); });
     }
     const { current } = this.sighted;
     if (current instanceof EssayFigure) this.#runs.first = current.number;
     this.#lead();
+  }
+
+  #looksAt(sighted: Sighted): void {
+    if (sameSight(sighted, this.sighted)) return;
+    const { current: before } = this.sighted;
+    this.sighted = sighted;
+    const { current } = sighted;
+    // The first figure that is seen is no step of the reader's.
+    if (before !== null && before !== current && current instanceof EssayFigure) this.#follow(current.number);
+  }
+
+  /** The address names the figure to which the reader has scrolled. */
+  #follow(number: number): void {
+    if (this.#alone || !this.#isHere || number === Math.max(1, this.#placed)) return;
+    this.#ledTo = number;
+    this.app.scrolledTo({ id: ESSAY, screen: number });
   }
 
   #leave(): void {

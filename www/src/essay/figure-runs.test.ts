@@ -31,13 +31,13 @@ const error = (code: string): object => ({ severity: 'error', code, path: '', me
 
 let made: FakeWorker[];
 let runs: FigureRuns;
-let told: string[];
+let said: string[];
 
 function want(slot: number, seed: number, beside: number | null = null): void {
   runs.want({
     slot, values: { seed }, beside: beside === null ? null : { seed: beside }, charts: [],
-    answered: ({ main, beside: other }: FigureAnswer) => { told.push(JSON.stringify([slot, main, other])); },
-    failed: (errors) => { told.push(`${String(slot)} ${errors.map(({ code }) => code).join()}`); },
+    answered: ({ main, beside: other }: FigureAnswer) => { said.push(JSON.stringify([slot, main, other])); },
+    failed: (errors) => { said.push(`${String(slot)} ${errors.map(({ code }) => code).join()}`); },
   });
 }
 
@@ -51,7 +51,7 @@ const asked = (): string => worker().heard.map(({ slot, scenario }) => `${String
 beforeEach(() => {
   share({}, 'https://host/');
   made = [];
-  told = [];
+  said = [];
   runs = new FigureRuns(() => {
     const next = new FakeWorker();
     made.push(next);
@@ -70,7 +70,7 @@ it('computes one figure after the other, that in view first', async () => {
   await worker().answers();
   expect(asked()).toBe('2:20');
   await worker().answers();
-  expect(told).toEqual(['[1,{"seed":10},null]', '[3,{"seed":30},null]', '[2,{"seed":20},null]']);
+  expect(said).toEqual(['[1,{"seed":10},null]', '[3,{"seed":30},null]', '[2,{"seed":20},null]']);
   expect(made).toHaveLength(1);
 });
 
@@ -83,25 +83,25 @@ it('computes the other run of a figure once', async () => {
   await tick();
   expect(asked()).toBe('1:11');
   await worker().answers();
-  expect(told).toEqual(['[1,{"seed":10},{"seed":99}]', '[1,{"seed":11},{"seed":99}]']);
+  expect(said).toEqual(['[1,{"seed":10},{"seed":99}]', '[1,{"seed":11},{"seed":99}]']);
 });
 
-it('tells of the newest wish of a figure only', async () => {
+it('answers for the newest wish of a figure only', async () => {
   want(1, 10);
   want(1, 11);
   want(1, 12);
   await worker().answers();
   expect(asked()).toBe('1:12');
   await worker().answers();
-  expect(told).toEqual(['[1,{"seed":12},null]']);
+  expect(said).toEqual(['[1,{"seed":12},null]']);
 });
 
-it('tells why a run was refused, and goes on with the others', async () => {
+it('says why a run was refused, and goes on with the others', async () => {
   want(1, 10);
   want(2, 20);
   await worker().says({ kind: 'refused', errors: [error('needs_table')] });
   await worker().answers();
-  expect(told).toEqual(['1 needs_table', '[2,{"seed":20},null]']);
+  expect(said).toEqual(['1 needs_table', '[2,{"seed":20},null]']);
   expect(mayMend([error('needs_table')] as Parameters<typeof mayMend>[0])).toBe(true);
   expect(mayMend([error('out_of_range')] as Parameters<typeof mayMend>[0])).toBe(false);
 });
@@ -114,9 +114,9 @@ it('ends its thread, with what is wanted of it; the next wish starts another one
   expect(await moment).toBeNull();
   expect(made[0]?.isOver).toBe(true);
   await tick();
-  expect(told).toEqual([]);
+  expect(said).toEqual([]);
   want(2, 21);
   expect(made).toHaveLength(2);
   await worker().answers();
-  expect(told).toEqual(['[2,{"seed":21},null]']);
+  expect(said).toEqual(['[2,{"seed":21},null]']);
 });

@@ -17,21 +17,21 @@ export function most(heights: ReadonlyMap<Element, number>): Element | null {
   return found;
 }
 
-/** Tells whenever that changes, until the function that this gives is called. */
-export function watchSight(elements: readonly Element[], told: (sighted: Sighted) => void): () => void {
+/** Calls `changed` whenever that changes, until the function that this gives is called. */
+export function watchSight(elements: readonly Element[], changed: (sighted: Sighted) => void): () => void {
   const seen = new Set<Element>();
   const heights = new Map<Element, number>(elements.map((element) => [element, 0]));
-  const tell = (): void => { told({ seen: new Set(seen), current: most(heights) }); };
+  const report = (): void => { changed({ seen: new Set(seen), current: most(heights) }); };
   const sight = new IntersectionObserver((changes) => {
     for (const { target, isIntersecting } of changes) {
       if (isIntersecting) seen.add(target);
       else seen.delete(target);
     }
-    tell();
+    report();
   });
   const band = new IntersectionObserver((changes) => {
     for (const { target, intersectionRect } of changes) heights.set(target, intersectionRect.height);
-    tell();
+    report();
   }, { rootMargin: BAND, threshold: STEPS });
   for (const element of elements) {
     sight.observe(element);

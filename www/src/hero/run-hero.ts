@@ -14,13 +14,11 @@ import { markAt, type Layout, type Mark } from './layout.js';
 import { PictureCanvas } from './picture-canvas.js';
 import { countAt, iterationSeconds, poolsOf, usedShare } from './places.js';
 import { signOf } from './signs.js';
+import { SPEEDS, type Speed } from './speeds.js';
 import { pictureWords } from './words.js';
 import { vars } from '../ui/style-vars.js';
 import './run-hero.css';
 
-/** How fast a run is played: all of it in half a minute, seconds of the run a second, or an iteration a second. */
-const SPEEDS = ['run', 'true', 'third', 'tenth', 'iteration'] as const;
-type Speed = (typeof SPEEDS)[number];
 const PLAYED_IN_S = 30;
 /** Before the time at which the queue is longest, seconds of the run from which the page plays by itself: ten seconds of a reader's time. */
 const RISE_S = 3;

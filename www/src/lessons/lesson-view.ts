@@ -37,7 +37,8 @@ export class LessonView extends LightElement {
   #feeds: Readonly<Record<Run, ChartFeed>> | null = null;
   /** The run before is one of another screen. */
   #alone: ChartFeed | null = null;
-  #hero: RunHero | null = null;
+  /** The picture, of the lesson that it was made for. */
+  #hero: { id: string; picture: RunHero } | null = null;
   /** The screen whose settings have been taken up. */
   #entered = 0;
   #main: Runs['main'] = null;
@@ -257,7 +258,7 @@ export class LessonView extends LightElement {
 
   #figure(screen: Screen, hidden: boolean): unknown {
     const names = screen.figure ?? [];
-    if (names.includes(HERO)) return this.#picture();
+    if (names.includes(HERO)) return this.#picture(screen);
     const alone = (this.#alone ??= { ...serviceFeed(this.app), ghost: () => null, readsOnHover: true });
     if (screen.beside === undefined) return hidden ? nothing : names.map((name) => html`<chart-view .app=${this.app} .name=${name} .feed=${alone} .beside=${'lesson'}></chart-view>`);
     const feeds = (this.#feeds ??= { main: sideFeed(this.app, this.#other, 'main', this.#firstOf, () => this.#hidden), beside: sideFeed(this.app, this.#other, 'beside', this.#firstOf, () => this.#hidden) });
@@ -267,12 +268,14 @@ export class LessonView extends LightElement {
       ${names.map((name) => html`<chart-view .app=${this.app} .name=${name} .feed=${feeds[run]} .beside=${run}></chart-view>`)}</section>`)}</div>`;
   }
 
-  #picture(): TemplateResult {
-    if (this.#hero === null) {
-      this.#hero = runHero(this.app);
-      this.#hero.starts = true;
+  #picture({ speed }: Screen): TemplateResult {
+    const { id } = this.entry;
+    if (this.#hero?.id !== id) {
+      this.#hero = { id, picture: runHero(this.app) };
+      this.#hero.picture.starts = true;
+      this.#hero.picture.speed = speed;
     }
-    return html`<div class="lesson-hero">${this.#hero}</div>`;
+    return html`<div class="lesson-hero">${this.#hero.picture}</div>`;
   }
 
   #quiz(): TemplateResult {

@@ -4,6 +4,7 @@ import type { ParameterValue } from '../simulation/types.js';
 import type { Language } from '../i18n/format.js';
 import { fetchJson } from '../state/presets.js';
 import type { Values } from '../simulation/values.js';
+import type { Speed } from '../hero/speeds.js';
 import { holds, type Run, type Runs } from './terms.js';
 
 /** A text in both languages beside each other. */
@@ -29,6 +30,8 @@ export interface Screen {
   names?: Readonly<Record<Run, Words>>;
   /** Charts of the run, or the picture of it. */
   figure?: readonly string[];
+  /** How fast the picture plays; all of the run in half a minute where nothing is said. */
+  speed?: Speed;
   /** The parameter whose number in the text is a control. */
   control?: string;
   values?: Readonly<Record<string, string>>;

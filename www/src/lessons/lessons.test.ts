@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PARAMETER_IDS } from '../generated/parameters.js';
+import { SPEEDS } from '../hero/speeds.js';
 import { placesOf } from '../i18n/area.js';
 import type { LessonEntry } from '../state/lessons.js';
 import { expectBothLanguages, pairsIn, readStatic, SEEDS, simulate, startModule, wordsIn } from '../../tests/simulated.js';
@@ -45,6 +46,7 @@ describe.each(all)('the lesson %s', (id, lesson) => {
     expect(screens.length + 1).toBeLessThanOrEqual(9);
     expect(screens.filter(({ breaks }) => breaks).length).toBe(1);
     expect(screens[0]?.figure).toContain(HERO);
+    for (const { speed, figure } of screens) if (speed !== undefined) expect([SPEEDS, figure]).toEqual([expect.arrayContaining([speed]), [HERO]]);
     expect(screens.filter(({ predict }) => predict !== undefined).length).toBeGreaterThan(0);
   });
 

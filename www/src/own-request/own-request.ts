@@ -74,7 +74,7 @@ export class OwnRequest extends LightElement {
     const { app } = this;
     const parameter = app.parameters.get(pathOf(field));
     if (parameter === undefined) return nothing;
-    return html`<label>${app.text.say(words)(field)} <input type="text" inputmode="decimal" autocomplete="off" name=${field} .value=${this.#typed.get(field) ?? String(this.#value(field))}
+    return html`<label data-parameter=${parameter.id}>${app.text.say(words)(field)} <input type="text" inputmode="decimal" autocomplete="off" name=${field} .value=${this.#typed.get(field) ?? String(this.#value(field))}
       @input=${(event: Event) => { this.#typed.set(field, (event.target as HTMLInputElement).value); }}></label>`;
   }
 

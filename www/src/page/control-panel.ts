@@ -9,6 +9,7 @@ import type { Watchable } from '../lib/topic.js';
 import { onlyAtGateway } from '../controls/borrowed.js';
 import { fileValue, inactive, isUsable } from '../controls/inactive.js';
 import '../controls/parameter-control.js';
+import { isInSideColumn } from '../ui/reveal.js';
 import { part } from '../lib/part.js';
 
 const HEADLINE = 'headline';
@@ -81,7 +82,7 @@ export class ControlPanel extends LightElement {
   #section({ name, first, groups }: Section): TemplateResult {
     const { app } = this;
     const leads = first.flatMap((id) => app.parameters.get(id) ?? []).filter(({ group }) => group !== HEADLINE);
-    const behind = groups.filter((group) => group !== HEADLINE)
+    const behind = groups.filter((group) => group !== HEADLINE && isInSideColumn(group))
       .map((group) => ({ group, parameters: this.#inGroup(group).filter(({ id }) => !first.includes(id) && id !== this.#promptLength()?.id) }));
     const isIdle = (parameter: Parameter): boolean => !isUsable(inactive(app, parameter)) && typeof fileValue(app, parameter) !== 'number';
     // The panel of the gateway shows all of its own.

@@ -2,6 +2,8 @@
 import '../style/main.css';
 import { App } from '../app/app.js';
 import type { WorkerPort } from '../simulation/worker-link.js';
+import { TABLE_OF_DEFAULT } from '../simulation/default-table.js';
+import type { ToWorker } from '../simulation/protocol.js';
 import { loadModule, scenarioFromJson } from '../simulation/module.js';
 import { share } from '../simulation/start.js';
 import { messageOf } from '../simulation/types.js';
@@ -9,7 +11,7 @@ import { Languages } from '../i18n/languages.js';
 import type { LightElement } from '../app/element.js';
 import { keepForOffline } from '../offline/offline.js';
 import { ServescopePage } from './servescope-page.js';
-import { pageKeys } from '../state/address.js';
+import { namesScenario, pageKeys } from '../state/address.js';
 import { due, DueNow, showDue } from '../lib/due.js';
 import { presetFiles, presetsOf } from '../state/presets.js';
 import { initialSettings } from '../state/settings.js';
@@ -33,8 +35,9 @@ async function embedPage(): Promise<LightElement> {
 }
 
 async function start(): Promise<void> {
-  // The worker's script loads while the module is compiled.
+  // The worker's script loads while the module is compiled, and the table of the default scenario where the address has no other.
   let first: WorkerPort | null = spawn();
+  if (!namesScenario(location.hash)) first.postMessage({ kind: 'expect', page: document.baseURI, table: TABLE_OF_DEFAULT } satisfies ToWorker);
   // One that ends before the page listens is not handed on: the next one says why.
   first.onerror = () => { first = null; };
   const [module] = await Promise.all([loadModule(), languages.load(settings.value.language)]);

@@ -33,6 +33,8 @@ const HAPPENS: ChartSection = { id: 'happens', title: 'section.happens', about: 
 const FEEL: ChartSection = { id: 'feel', title: 'section.feel', charts: ['latency_cdf', 'ttft_by_arrival', 'time_split'] };
 /** Folded until it is opened: they show what the controls say. */
 const INPUTS: ChartSection = { id: 'arrives', title: 'section.arrives', about: 'section.arrives.about', charts: ['gaps', 'shares', 'lengths'] };
+/** What the columns are called by tab, for styles. */
+const COLUMNS: Readonly<Record<Tab, string>> = { learn: 'learning reading', explore: '', plan: 'planning', validation: 'validating' };
 /** Places in one of the sections that are always there. */
 const INNER: readonly Place[] = ['happens', 'feel', 'who'];
 /** Places outside the results of the run. */
@@ -83,7 +85,7 @@ export class ServescopePage extends LightElement {
     return html`
       <a class="skip" href="#results" @click=${skipToResults}>${t('page.skip')}</a>
       <header class="top"><page-header .app=${app}></page-header></header>
-      <div class="columns ${tab === 'learn' ? 'learning' : ''} ${tab === 'validation' ? 'validating' : ''} ${tab === 'learn' ? 'reading' : ''}">
+      <div class="columns ${COLUMNS[tab]}">
         <aside aria-label=${t('page.controls')}><control-panel .app=${app}></control-panel></aside>
         <main id="results" tabindex="-1" aria-label=${t('page.results')}>
           <welcome-doors .app=${app} ?hidden=${tab !== 'explore'}></welcome-doors>

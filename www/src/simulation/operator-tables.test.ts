@@ -73,6 +73,33 @@ describe('a table', () => {
   });
 });
 
+describe('an expected table', () => {
+  it('is fetched before a scenario asks for it, and once', async () => {
+    tables.expect(FILE);
+    await vi.waitFor(() => { expect(fetched).toBe(1); });
+    expect(await tables.have(work, always)).toBe(true);
+    expect(fetched).toBe(1);
+    expect([...held.keys()]).toEqual([ADDRESS]);
+  });
+
+  it('that is kept and of another version is fetched anew', async () => {
+    held.set(ADDRESS, new Response('theirs'));
+    tables.expect(FILE);
+    expect(await tables.have(work, always)).toBe(true);
+    expect(fetched).toBe(1);
+    expect(await held.get(ADDRESS)?.clone().text()).toBe('ours');
+  });
+
+  it('that cannot be had fails the scenario by its own words, and is fetched again for the next', async () => {
+    const here = network;
+    network = () => Promise.reject(new TypeError('Failed to fetch'));
+    tables.expect(FILE);
+    await expect(tables.have(work, always)).rejects.toBe(NEEDS);
+    network = here;
+    expect(await tables.have(work, always)).toBe(true);
+  });
+});
+
 describe('without it', () => {
   it('the scenario fails by its own words', async () => {
     network = () => Promise.reject(new TypeError('Failed to fetch'));

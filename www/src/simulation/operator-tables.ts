@@ -14,8 +14,13 @@ export interface Given {
   caches: CacheStorage | undefined;
 }
 
+/** A table's text; null where it cannot be had. */
+interface Found { text: string | null; isKept: boolean }
+
 export class OperatorTables {
   #page = '';
+  /** What the first run will ask for. */
+  #expected: { file: string; found: Promise<Found> } | null = null;
   /** The table under way. */
   #coming: { file: string; isThere: Promise<boolean>; stop: AbortController } | null = null;
   #leave: () => void = () => undefined;
@@ -25,6 +30,11 @@ export class OperatorTables {
   /** The page's address, beside which the tables are. */
   beside(page: string): void {
     this.#page = page;
+  }
+
+  /** Has a table on its way before there is a simulator that can ask for it or take it. */
+  expect(file: string): void {
+    this.#expected = { file, found: this.#find(file) };
   }
 
   /** The scenario that waits for a table is not wanted any more. The table comes all the same, for the next one mostly needs it too. */
@@ -66,16 +76,26 @@ export class OperatorTables {
 
   /** Whether it is there now. A text that the host has in its place is thrown as such. */
   async #bring(file: string, signal: AbortSignal): Promise<boolean> {
-    const address = new URL(`profiles/${file}.txt`, this.#page).href;
-    const cache = await this.#cache();
-    const kept = await cache?.match(address, { ignoreVary: true });
-    if (kept !== undefined && this.#takes(file, await kept.text())) return true;
-    const text = await this.#fetched(address, signal);
+    const expected = this.#expected?.file === file ? this.#expected.found : null;
+    this.#expected = null;
+    const found = await (expected ?? this.#find(file, signal));
+    if (found.isKept && found.text !== null && this.#takes(file, found.text)) return true;
+    const text = found.isKept ? await this.#fetched(file, signal) : found.text;
     if (text === null) return false;
     this.given.take(file, text);
     // Where there is no room for it, the next visit fetches it again.
-    await cache?.put(address, new Response(text)).catch(() => undefined);
+    await (await this.#cache())?.put(this.#address(file), new Response(text)).catch(() => undefined);
     return true;
+  }
+
+  /** On this device, or else beside the page. */
+  async #find(file: string, signal?: AbortSignal): Promise<Found> {
+    const kept = await (await this.#cache())?.match(this.#address(file), { ignoreVary: true });
+    return kept === undefined ? { text: await this.#fetched(file, signal), isKept: false } : { text: await kept.text(), isKept: true };
+  }
+
+  #address(file: string): string {
+    return new URL(`profiles/${file}.txt`, this.#page).href;
   }
 
   #takes(file: string, text: string): boolean {
@@ -88,10 +108,10 @@ export class OperatorTables {
     }
   }
 
-  async #fetched(address: string, signal: AbortSignal): Promise<string | null> {
+  async #fetched(file: string, signal?: AbortSignal): Promise<string | null> {
     try {
       const patience = AbortSignal.timeout(PATIENCE_MS);
-      const response = await this.given.fetch(address, { cache: 'no-cache', signal: AbortSignal.any([signal, patience]) });
+      const response = await this.given.fetch(this.#address(file), { cache: 'no-cache', signal: signal === undefined ? patience : AbortSignal.any([signal, patience]) });
       return response.ok ? await response.text() : null;
     } catch {
       return null;

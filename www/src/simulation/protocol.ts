@@ -27,6 +27,8 @@ export interface QueryResult {
 
 export type ToWorker =
   | Start
+  /** What can be fetched while the module is compiled: the table of the first run, beside the page. */
+  | { kind: 'expect'; page: string; table: string }
   | { kind: 'run'; revision: number; scenario: ScenarioPatch; preview: ScenarioPatch | null; options: RunOptions }
   | { kind: 'cancel' }
   | { kind: 'query'; ticket: number; query: Query };

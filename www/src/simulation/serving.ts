@@ -29,7 +29,7 @@ export class Serving {
     void this.#serve(simulator);
   }
 
-  receive(message: Exclude<ToWorker, { kind: 'start' }>): void {
+  receive(message: Exclude<ToWorker, { kind: 'start' | 'expect' }>): void {
     this.#rest.cut();
     const simulator = this.#simulator;
     if (message.kind === 'run' || message.kind === 'cancel') this.tables.letGo();

@@ -12,7 +12,10 @@ function post(message: FromWorker, transfer: Transferable[] = []): void {
 const serving = new Serving(post, tables);
 
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {
-  if (data.kind === 'start') {
+  if (data.kind === 'expect') {
+    tables.beside(data.page);
+    tables.expect(data.table);
+  } else if (data.kind === 'start') {
     begin(data).then(
       () => { serving.start(new Simulator()); },
       (thrown: unknown) => { post({ kind: 'died', message: messageOf(thrown) }); },

@@ -37,6 +37,12 @@ export function pageKeys(hash: string): PageKeys {
   return { lang: keys.get('lang'), preset: keys.get('preset'), zoom: parseZoom(keys.get('zoom')), by: keys.get('by'), file: keys.get('file'), tab: keys.get('tab'), pipe: parsePipe(keys.get('pipe')), pins: keys.getAll('pin').flatMap(parsePin).slice(0, MOST_PINS), metrics: parseMetrics(keys.get('metrics')), sweep: parseSweep(keys.get('sweep')), crossover: parseCrossover(keys.get('turn')), step: parseStep(keys.get('step')), embed: parseEmbed(keys.get('embed')) };
 }
 
+/** Whether an address has settings, or the name of a preset, which is known before the module that reads them. */
+export function namesScenario(hash: string): boolean {
+  const keys = new URLSearchParams(hash.replace(/^#/, ''));
+  return keys.has('v') || keys.has('preset');
+}
+
 export function withPageKeys(link: string, keys: PageKeys): string {
   const parts = [link];
   if (keys.lang !== null) parts.push(`lang=${encodeURIComponent(keys.lang)}`);

@@ -7,15 +7,25 @@ import { TABS, type Tab } from '../state/session.js';
 const FRAMES = 240;
 const OFFER_FRAMES = 60;
 
+/** Groups whose controls are no part of the side column: the tab they stand in, and the section that is fetched when it is unfolded. */
+const AWAY: Readonly<Record<string, { tab: Tab; section: string | null }>> = {
+  capacity: { tab: 'plan', section: null },
+  extra_request: { tab: 'explore', section: 'own' },
+};
+
+/** Whether the controls of a group stand in the side column. */
+export function isInSideColumn(group: string): boolean {
+  return !Object.hasOwn(AWAY, group);
+}
+
 export function reveal(app: App, { id, group }: Parameter): void {
-  // Its controls stand in a view of their own.
-  const away = group === 'capacity';
-  if (away) app.show('plan');
+  const away = AWAY[group];
+  if (away !== undefined) goTo(app, away);
   else if (hasNoControls(app)) app.show('explore');
-  whenThere(`[data-parameter="${id}"]`, away ? FRAMES : 1, (control) => {
+  whenThere(`[data-parameter="${id}"]`, away === undefined ? 1 : FRAMES, (control) => {
     unfold(control);
     // On a narrow screen all but a few controls are in a sheet that is closed.
-    if (!control.checkVisibility()) document.querySelector<HTMLElement>('.sheet-handle[aria-expanded=false]')?.click();
+    if (away === undefined && !control.checkVisibility()) document.querySelector<HTMLElement>('.sheet-handle[aria-expanded=false]')?.click();
     // What is unfolded is there in the next frame, and offers to make itself apply a moment later.
     requestAnimationFrame(() => {
       whenThere('select:enabled, input:enabled, [data-use]', OFFER_FRAMES, (input) => {
@@ -24,6 +34,12 @@ export function reveal(app: App, { id, group }: Parameter): void {
       }, control, () => { control.querySelector<HTMLElement>('.what')?.focus(); });
     });
   });
+}
+
+function goTo(app: App, { tab, section }: { tab: Tab; section: string | null }): void {
+  if (app.view.value.tab !== tab) app.show(tab);
+  const fold = section === null ? null : document.querySelector<HTMLDetailsElement>(`details[data-fold="${section}"]`);
+  if (fold !== null) fold.open = true;
 }
 
 export function revealChart(app: App, name: string): void {

@@ -1,14 +1,15 @@
 // Runs in the page: how many requests a second the module makes and simulates, near 0.8 of what the server can take.
 
-/** S1 serves about 1.85 requests a second. */
+/** What links before version 5 mean: S-LoRA's server with the linear model, which serves about 1.85 requests a second. */
+const SERVER = 'v=4';
 const RATE = 1.5;
 
 /** @param {{ requests: number, repeats: number }} options */
 export async function measureEngine({ requests, repeats }) {
-  const { default: init, Simulator } = await import('/pkg/servescope.js');
+  const { default: init, parse_link, Simulator } = await import('/pkg/servescope.js');
   await init();
   const simulator = new Simulator();
-  const scenario = { 'workload.rate_rps': RATE, 'workload.duration_s': requests / RATE };
+  const { scenario } = parse_link(`${SERVER}&R=${String(RATE)}&D=${String(requests / RATE)}`);
   const generated = [];
   const simulated = [];
   for (let repeat = 0; repeat <= repeats; repeat += 1) {

@@ -2,10 +2,11 @@
 //
 // node www/tests/bench/steps.mjs 100000
 import { readFileSync } from 'node:fs';
-import init, { Stepper } from '../../pkg/servescope.js';
+import init, { parse_link, Stepper } from '../../pkg/servescope.js';
 
 const requests = Number(process.argv[2] ?? 100_000);
-/** S1 serves about 1.85 requests a second. */
+/** What links before version 5 mean: S-LoRA's server with the linear model, which serves about 1.85 requests a second. */
+const SERVER = 'v=4';
 const RATE = 1.45;
 const SCHEDULERS = ['slora', 'vllm_v1', 'sarathi', 'vllm', 'lightllm', 'orca', 'static'];
 
@@ -13,7 +14,8 @@ for (const scheduler of SCHEDULERS) {
   const { memory } = await init({ module_or_path: readFileSync(new URL('../../pkg/servescope_bg.wasm', import.meta.url)) });
   const stepper = new Stepper();
   const begun = performance.now();
-  stepper.begin({ 'workload.rate_rps': RATE, 'workload.duration_s': requests / RATE, 'scheduler.kind': scheduler });
+  const { scenario } = parse_link(`${SERVER}&R=${String(RATE)}&D=${String(requests / RATE)}`);
+  stepper.begin({ ...scenario, 'scheduler.kind': scheduler });
   while (stepper.advance() < 1);
   const { steps: count } = stepper.finish().view;
   const ready_ms = performance.now() - begun;

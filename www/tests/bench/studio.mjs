@@ -32,9 +32,9 @@ export async function measureStudio() {
   });
   // The memory of a module never shrinks, so this is its most.
   const read_mb = memory.buffer.byteLength / 1e6;
-  timed('look_ms', () => { studio.look({}); });
+  timed('select_ms', () => { studio.select({}); });
   timed('charts_ms', () => studio.charts(600));
-  timed('steps_ms', () => studio.shape('concat', ['window:start_s=100', 'thin:keep=0.5', 'scale_lengths:input=2']));
+  timed('steps_ms', () => studio.apply_pipeline('concat', ['window:start_s=100', 'thin:keep=0.5', 'scale_lengths:input=2']));
   timed('hand_over_ms', () => studio.columns());
   return { rows: ROWS, file_mb: bytes.length / 1e6, read_mb, ...times };
 }

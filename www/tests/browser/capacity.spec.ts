@@ -181,7 +181,7 @@ test('after a configuration was used, Back leads to the ranking with the grid as
   await expect(page.locator('[data-axis="fleet.replicas"] input')).toHaveValue('1,2');
 });
 
-test('axes are added, changed and removed; a wrong one is told', async ({ page }) => {
+test('axes are added, changed and removed; a wrong one is stated', async ({ page }) => {
   await open(page, '#v=1&tab=capacity&sched=vllm_v1');
   await searched(page);
   await page.locator('[data-fold=hardware-choice] > summary').click();
@@ -212,7 +212,7 @@ test('the CSV is the terminal’s byte for byte, and a row opens the run of its 
   await expect(page.locator('html')).toHaveAttribute('data-digest', digest ?? 'none', { timeout: 20_000 });
 });
 
-test('what has no rate is told, and a long search stops', ALONE, async ({ page }) => {
+test('what has no rate is stated, and a long search stops', ALONE, async ({ page }) => {
   await open(page, '#v=1&tab=capacity&loop=closed');
   await expect(page.locator('.capacity-answer[data-code=no_rate]')).not.toBeEmpty();
   await open(page, '#v=1&tab=capacity&sched=vllm_v1&D=20000&R=5&cpl=0.001');

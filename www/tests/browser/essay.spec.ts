@@ -56,6 +56,8 @@ for (const language of ['en', 'zh'] as const) {
         await expect(text.locator('[data-result]').filter({ hasText: /^…+$/ })).toHaveCount(0);
       }
       expect(await cut(page)).toEqual([]);
+      // At the top no control is half under the header.
+      await page.evaluate(() => { scrollTo({ top: 0, behavior: 'instant' }); });
       expect(await violations(page, { within: 'essay-view', rules: language === 'zh' ? 'words' : 'all' })).toEqual([]);
     });
   }
@@ -132,6 +134,24 @@ test('a figure is a link, opens in Explore with its settings, and the Back butto
   // The essay leaves the reader's own settings as they were.
   expect(await digest(page)).toBe(before);
   expect(await link(page)).toContain('tab=learn.essay.5');
+});
+
+test('the address follows a reader who scrolls, and Back leads to where the reader came from', async ({ page }) => {
+  await open(page, '#v=5&tab=explore');
+  await page.locator('page-header [data-tab=learn]').click();
+  await look(page, 1);
+  expect(await link(page)).toMatch(/tab=learn$/);
+  for (const number of [4, 2]) {
+    await look(page, number);
+    await expect.poll(() => link(page)).toContain(`tab=learn.essay.${String(number)}`);
+    // Nothing leads the reader elsewhere.
+    await expect(figureOf(page, number).locator('.essay-canvas')).toBeInViewport({ ratio: 1 });
+  }
+  const reached = await link(page);
+  await page.goBack();
+  await expect(page.locator('page-header [data-tab=explore][aria-current=page]')).toBeVisible();
+  await open(page, reached);
+  await expect(figureOf(page, 2).getByRole('heading', { level: 3 })).toBeInViewport();
 });
 
 test('a figure stands alone in a frame', async ({ page }) => {

@@ -56,7 +56,7 @@ const BAD = [
   ['another version', '#v=99&R=3', /v=99/],
 ] as const;
 
-test('a link that cannot be used in full is told, when the page is loaded and when it is open, and the page goes on', async ({ page }) => {
+test('a link that cannot be used in full is stated, when the page is loaded and when it is open, and the page goes on', async ({ page }) => {
   await open(page, BAD[0][1]);
   for (const [what, hash, printed] of [BAD[0], ...BAD]) {
     await test.step(what, async () => {
@@ -95,7 +95,7 @@ test('the copied command and the link give the terminal’s digest', async ({ pa
   expect(run?.('simulate', '--link', address, '--json').digest).toBe(here);
 });
 
-test('the command of vLLM is the terminal’s, and another scheduler is told to have none', async ({ page, context }) => {
+test('the command of vLLM is the terminal’s, and another scheduler is said to have none', async ({ page, context }) => {
   test.skip(terminal() === null, 'the terminal is not built');
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const setting = '#v=4&sched=vllm_v1&cost=roofline&gpu=h100_sxm&mdl=llama-3.1-8b&tp=2&n=16';

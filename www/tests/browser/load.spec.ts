@@ -12,7 +12,7 @@ const preset = (id: string): string => JSON.stringify((JSON.parse(readFileSync(j
 
 interface Told { gpu: { load: number }; capacity: { slo_rps: number | null }; why: { waiting: { suspect: string; with: number; without: number }[] } }
 
-/** Four settings that were told wrongly once; the terminal's `load.rs` holds their numbers to the definitions. */
+/** Four settings that were stated wrongly once; the terminal's `load.rs` holds their numbers to the definitions. */
 const SETTINGS: readonly { name: string; hash: string; scenario: string | null; suspects: string[] }[] = [
   { name: 'a burst', hash: '#preset=burst', scenario: 'burst', suspects: [] },
   { name: 'M/M/1', hash: '#preset=mm1', scenario: 'mm1', suspects: [] },
@@ -43,7 +43,7 @@ for (const { name, hash, scenario, suspects } of SETTINGS) {
   });
 }
 
-test('a setting without which the run is the same is told so beside its control, as the terminal has it', async ({ page }) => {
+test('a setting without which the run is the same is said to be so beside its control, as the terminal has it', async ({ page }) => {
   test.skip(terminal() === null, 'the terminal is not built');
   const hash = '#v=4&D=120&n=0&sched=vllm_v1&gk=proxy&gc=500';
   const { warnings } = JSON.parse(execFileSync(PROGRAM, ['simulate', '--link', hash, '--json'], { encoding: 'utf8', maxBuffer: 1 << 28 })) as { warnings: { code: string; path: string }[] };
@@ -99,7 +99,7 @@ test('the SLO is the goal of the Plan tab', async ({ page }) => {
   await expect(page.locator('.slo-link')).toContainText('TTFT ≤ 3');
 });
 
-test('what the engine rejects is no count of a gateway, and is told once with what to set', async ({ page }) => {
+test('what the engine rejects is no count of a gateway, and is stated once with what to set', async ({ page }) => {
   await open(page, '#v=4&maxin=300');
   await expect(page.locator('[data-station=gateway]')).toContainText('rejected by the engine');
   await expect(page.locator('.warnings [data-code=limits_too_low]')).toHaveCount(1);

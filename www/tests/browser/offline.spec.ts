@@ -8,7 +8,7 @@ const test = base.extend<{ host: Host }>({
     const host = await startHost();
     await use(host);
     await host.close();
-    // What the network refused is told in the console, and is what these tests are about.
+    // What the network refused stands in the console, and is what these tests are about.
     const others = trouble.filter((line) => !/^Failed to load resource/.test(line));
     trouble.splice(0, trouble.length, ...others);
   },
@@ -56,7 +56,7 @@ test('the page works offline after the first visit, parts that were never looked
   await context.setOffline(false);
 });
 
-test('measured times that a run had are there offline, and those of another GPU are told to be missing', async ({ page, context, host }) => {
+test('measured times that a run had are there offline, and those of another GPU are said to be missing', async ({ page, context, host }) => {
   const timed = (gpu: string): string => `#v=2&sched=vllm_v1&cost=profile&mdl=llama-2-7b&n=0&D=60&gpu=${gpu}`;
   await page.goto(`${host.url}${timed('a100_80_sxm')}`);
   const before = await digest(page);
@@ -135,7 +135,7 @@ test('an old tab keeps its parts beside a new version, and is offered that', asy
   await expect(page.locator('[data-chart=traffic_rate] canvas')).toBeVisible();
 });
 
-test('a copy that cannot be made is told in the help', async ({ page, host }) => {
+test('a copy that cannot be made is stated in the help', async ({ page, host }) => {
   host.remove(/^assets\/workload-page/);
   await visit(page, host);
   await page.keyboard.press('?');

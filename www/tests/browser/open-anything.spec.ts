@@ -48,7 +48,7 @@ test('what is said of an adapter’s file is said in the reader’s language', a
   await expect(dialog.locator('.found')).not.toContainText('linear modules');
 });
 
-test('values out of bounds are told, and change nothing', async ({ page }) => {
+test('values out of bounds are stated, and change nothing', async ({ page }) => {
   await open(page, '#v=4');
   await paste(page, 'vllm serve Qwen/Qwen3-32B --tensor-parallel-size 2000', 'launch_line');
   await expect(box(page).locator('.found')).toContainText('64');

@@ -63,7 +63,7 @@ test('a pasted config runs as in the terminal, and the link carries its dimensio
   test.skip(run === null, 'the terminal is not built');
 });
 
-test('what is wrong with a config is told with its field, and changes nothing', async ({ page }) => {
+test('what is wrong with a config is said with its field, and changes nothing', async ({ page }) => {
   const own = await section(page);
   const before = await digest(page);
   await paste(own, LLAMA.replace('"num_hidden_layers": 32', '"num_hidden_layers": 5000'));

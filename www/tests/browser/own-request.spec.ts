@@ -2,6 +2,17 @@
 import { another, digest, expect, link, ONLY_WHOLE, open, settled, test, violations } from './page.js';
 import { terminal } from './terminal.js';
 
+test('the search leads to the form of such a request, and the side column does not repeat it', async ({ page }) => {
+  await open(page, '#v=4&D=120&tab=plan');
+  await expect(page.locator('aside [data-parameter^="workload.extra_request."]')).toHaveCount(0);
+  await page.keyboard.press('/');
+  await page.keyboard.type('output of your request');
+  await page.locator('search-dialog [data-id="workload.extra_request.output_tokens"]').click();
+  const field = page.locator('own-request input[name=output_tokens]');
+  await expect(field).toBeInViewport();
+  await expect(field).toBeFocused();
+});
+
 test('a request that the reader sends joins the run, and its card opens', async ({ page }) => {
   await open(page, '#v=4&D=120');
   const without = await digest(page);

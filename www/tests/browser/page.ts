@@ -63,7 +63,7 @@ export async function goTo(page: Page, hash: string): Promise<void> {
 /** The next case of a test: in the page that is open, or, before a release, in one of its own. */
 export const another = WHOLE ? open : goTo;
 
-/** Takes away what was told. */
+/** Takes away what was said. */
 export async function dismiss(page: Page): Promise<void> {
   const notices = page.locator('.notices .notice');
   while (await notices.count() > 0) await notices.first().locator('button').last().click();

@@ -112,7 +112,7 @@ test('a simulation that is started again has the loaded profile before its first
   await expect(page.locator('figure.memory .origin')).toHaveAttribute('data-origin', 'loaded');
 });
 
-test('what is wrong with a file is told with row and column, and changes nothing', async ({ page }) => {
+test('what is wrong with a file is stated with row and column, and changes nothing', async ({ page }) => {
   await openSection(page);
   const shipped = await digest(page);
   await choose(page, file('bad.csv', mlp([1], 'fish')));

@@ -152,7 +152,7 @@ test('undo and redo walk through settings', async ({ page }) => {
   await expect.poll(() => digest(page)).toBe(second);
 });
 
-test('settings that do not fit together are told beside the control; the last answer stays', async ({ page }) => {
+test('settings that do not fit together are stated beside the control; the last answer stays', async ({ page }) => {
   await open(page);
   await openGroups(page);
   await setNumber(page, 'scheduler.batch_max_tokens', 200);

@@ -56,7 +56,7 @@ async function downloaded(page: Page): Promise<string> {
   return readFileSync(await file.path(), 'utf8');
 }
 
-test('a metric of one user is measured, and an index that no user has is told', async ({ page }) => {
+test('a metric of one user is measured, and an index that no user has is stated', async ({ page }) => {
   test.skip(terminal() === null, 'the terminal is not built');
   await open(page, `#${SHORT}&u=3`);
   await unfold(page);

@@ -110,7 +110,7 @@ const BAD: [string, string | Buffer, RegExp][] = [
   ['binary.csv', Buffer.from([0x50, 0x4b, 3, 4, 0xff, 0xfe, 0, 0, 0x80]), /not a text file/],
 ];
 
-test('a bad file is told clearly and the page goes on', async ({ page }) => {
+test('a bad file is stated clearly and the page goes on', async ({ page }) => {
   await open(page);
   const before = await digest(page);
   for (const [name, content, printed] of BAD) {

@@ -113,7 +113,7 @@ test('a table of no known format is read by saying what its columns are', async 
   await expect.poll(() => digest(page)).not.toBe(before);
 });
 
-test('bad rows are left out only when asked, and each is told', async ({ page }) => {
+test('bad rows are left out only when asked, and each is stated', async ({ page }) => {
   await open(page, '#v=1&tab=workload');
   await dropFile(page, 'holes.csv', Buffer.from(`${SMALL}1.5,many,20\n1.6,70\n2,30,30\n`));
   await expect(page.locator('refused-file')).toContainText('row 5');
@@ -146,7 +146,7 @@ test('three steps make what the terminal makes of them', async ({ page }) => {
   await expect.poll(() => digest(page)).toBe(run('simulate', SLORA, '--set', 'workload.rate_rps=8', ...steps, '--json').digest);
   expect(decodeURIComponent(await link(page))).toContain('pipe=concat;window:start_s=30,end_s=200;thin:keep=0.25;scale_lengths:input=1.5');
 
-  // A bound is told at its field, the last good traffic stays, and a step can be moved and taken away.
+  // A bound is stated at its field, the last good traffic stays, and a step can be moved and taken away.
   const good = await digest(page);
   await page.locator('[data-field="steps.1.keep"] input').fill('3');
   await expect(page.locator('[data-field="steps.1.keep"] .control-error')).toHaveAttribute('data-code', 'step.out_of_range');
