@@ -187,6 +187,9 @@ fn of_kv(kv: &KvView) -> String {
     if kv.host > 0 {
         let _ = write!(text, ", {} on the host", kv.host);
     }
+    if kv.copied > 0 {
+        let _ = write!(text, "; {} are held by copies to host memory", kv.copied);
+    }
     if kv.shared > 0 {
         let _ = write!(text, "; {} are shared", kv.shared);
     }

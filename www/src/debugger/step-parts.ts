@@ -80,6 +80,7 @@ function batch(text: Text, kv: StepKv, candidate: number | null): TemplateResult
     say('kv', { used: format.whole(kv.used), total: format.whole(kv.total), free: format.whole(kv.free), block: kv.block_tokens }),
     kv.adapters > 0 ? say('kv.adapters', { blocks: format.whole(kv.adapters) }) : '',
     kv.host > 0 ? say('kv.host', { blocks: format.whole(kv.host) }) : '',
+    kv.copied > 0 ? say('kv.copied', { blocks: format.whole(kv.copied) }) : '',
     kv.shared > 0 ? say('kv.shared', { blocks: format.whole(kv.shared) }) : '',
   ].join('');
   const heads = (['request', 'user', 'adapter', 'phase', 'blocks', 'tokens'] as const).map((column) => say(`column.${column}`));

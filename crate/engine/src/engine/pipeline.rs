@@ -253,8 +253,8 @@ impl Fleet {
     /// A replica that stands still looks again when a copy ends.
     pub(super) fn wait_for_copies(&mut self, place: ReplicaIndex, now_us: f64) {
         let end_us = self.replicas[place].kv_offload.as_ref().and_then(|tier| tier.next_end_us());
-        if let Some(end_us) = end_us.filter(|&end_us| end_us > now_us) {
-            self.events.push(end_us, Event::CopyEnds(place));
+        if let Some(end_us) = end_us {
+            self.events.push(end_us.max(now_us), Event::CopyEnds(place));
         }
     }
 

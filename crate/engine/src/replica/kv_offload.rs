@@ -108,6 +108,8 @@ struct Step<'a> {
     /// In the order in which they were chosen.
     scheduled: Vec<InIteration<'a>>,
     preempted: &'a [RequestId],
+    /// Whether the replica has no request.
+    is_idle: bool,
     /// Blocks of the requests that begin to load with it.
     loading: Vec<&'a Held>,
     next_copy: &'a mut CopyId,
@@ -163,6 +165,13 @@ pub(crate) struct Holder {
     is_gone: bool,
     /// Whether the iteration that is being formed lets it begin.
     is_new: bool,
+}
+
+impl Holder {
+    /// The request, its tokens that have blocks, and its blocks.
+    pub(crate) fn tokens_and_blocks(&self) -> (RequestId, u32, u32) {
+        (self.id, self.computed, self.held.count())
+    }
 }
 
 /// The tier of one replica.
@@ -316,7 +325,7 @@ impl KvOffload {
     /// have ended are reported by the iteration; by an empty one at once.
     pub(crate) fn formed(
         &mut self,
-        (list, kv): (&RunningList, &mut KvCache),
+        (list, kv, has_requests): (&RunningList, &mut KvCache, bool),
         context: &ScheduleContext<'_>,
         chosen: &[Scheduled],
         preempted: &[RequestId],
@@ -344,6 +353,7 @@ impl KvOffload {
         let mut step = Step {
             scheduled: chosen.iter().filter_map(of_chosen).collect(),
             preempted,
+            is_idle: chosen.is_empty() && batch.is_empty() && !has_requests,
             loading: holders.iter().filter(|holder| holder.is_new).map(|holder| &holder.held).collect(),
             next_copy: last_copy,
         };

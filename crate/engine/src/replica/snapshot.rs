@@ -8,6 +8,7 @@ use servescope_workload::{RequestId, Trace};
 use super::Replica;
 use super::adapters::pool::AdapterPool;
 use super::batch_scheduler::{BlockAllocation, ScheduleContext};
+use super::kv_offload::Holder;
 use super::queue::waiting_queue::listing::QueueKeyKind;
 pub use super::queue::waiting_queue::listing::{MOST_LISTED, WaitingEntry};
 use super::running_list::HeldBlocks;
@@ -45,6 +46,8 @@ pub struct KvSnapshot {
     pub host: u32,
     /// Blocks that several requests share, each counted once less than it has users.
     pub shared: u32,
+    /// Blocks that are held by copies to host memory alone.
+    pub copied: u32,
     /// Tokens in a block.
     pub block_tokens: u32,
 }
@@ -208,6 +211,8 @@ impl Replica {
     /// What the replica looks like, at the time of the context.
     pub(crate) fn snapshot(&self, context: &ScheduleContext<'_>) -> ReplicaSnapshot {
         let (holders, shared) = self.holders_now(context);
+        let by_requests = holders.iter().map(|holder| holder.blocks).sum::<u32>() - shared;
+        let has_tier = self.kv_offload.is_some();
         ReplicaSnapshot {
             is_look: true,
             holders,
@@ -218,6 +223,7 @@ impl Replica {
                 free: self.kv.available(),
                 host: self.kv.host_used(),
                 shared,
+                copied: if has_tier { self.kv.used().saturating_sub(by_requests) } else { 0 },
                 block_tokens: context.config.block_size,
             },
             adapters: self.adapters_now(),
@@ -238,7 +244,9 @@ impl Replica {
             |id: RequestId| context.is_gone(id) || context.record.results[id].outcome != Outcome::Unfinished;
         let (key, counters) = (queue.key_kind(), queue.counters());
         let listed = queue.listed(context.trace, MOST_LISTED, is_gone, |id| context.arrival_us(id));
-        let waiting = listed.into_iter().map(|(id, key)| WaitingEntry {
+        // Those that hold blocks come first.
+        let with_blocks = self.kv_offload.iter().flat_map(|tier| tier.waiting()).map(|one| (one.id, None));
+        let waiting = with_blocks.chain(listed).take(MOST_LISTED).map(|(id, key)| WaitingEntry {
             id,
             key,
             arrival_us: context.arrival_us(id),
@@ -279,11 +287,13 @@ impl Replica {
     fn holders_now(&self, context: &ScheduleContext<'_>) -> (Vec<KvHolder>, u32) {
         let (mut holders, shared) = if context.facts.lists_running {
             let HeldBlocks { requests, shared } = self.running_list.held_blocks(self);
+            let loading = self.kv_offload.iter().flat_map(|tier| tier.waiting());
+            let requests = requests.into_iter().chain(loading.map(Holder::tokens_and_blocks));
             let of = |(id, tokens, blocks): (RequestId, u32, u32)| {
                 let decodes = tokens >= context.requests[id].prompt;
                 KvHolder { id, blocks, tokens, decodes }
             };
-            (requests.into_iter().map(of).collect(), shared)
+            (requests.map(of).collect(), shared)
         } else {
             (self.holders_by_status(context), 0)
         };

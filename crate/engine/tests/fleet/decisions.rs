@@ -18,7 +18,9 @@ fn is_true_to_its_numbers(decision: &Decision, config: &PoolConfig) -> bool {
     let Some((need, have)) = decision.compared.numbers() else { return true };
     match (decision.verdict, decision.compared.test) {
         // What would never fit above the watermark may use it.
-        (Verdict::Admitted | Verdict::Loads | Verdict::SwappedIn, Test::KvBlocks) => need <= have + config.watermark_blocks,
+        (Verdict::Admitted | Verdict::Loads | Verdict::SwappedIn, Test::KvBlocks) => {
+            need <= have + config.watermark_blocks
+        }
         (Verdict::Admitted, Test::PeakTokens) => need < have,
         (Verdict::Waits, Test::PeakTokens) => need >= have,
         (

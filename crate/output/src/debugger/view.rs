@@ -164,6 +164,8 @@ pub struct KvView {
     pub host: u32,
     /// Blocks that are counted at more than one request.
     pub shared: u32,
+    /// Blocks that are held by copies to host memory alone.
+    pub copied: u32,
     /// Tokens in a block.
     pub block_tokens: u32,
     /// Blocks by request, in the order of admission.
@@ -549,6 +551,7 @@ fn kv(context: &StepContext<'_>, replica: &ReplicaSnapshot) -> KvView {
         free: kv.free,
         host: kv.host,
         shared: kv.shared,
+        copied: kv.copied,
         block_tokens: kv.block_tokens,
         holders: holders.collect(),
     }

@@ -82,6 +82,7 @@ export const debuggerTexts = area('debugger', {
   'kv': '{used} of {total} KV blocks used, {free} free, {block} {block|token|tokens} each',
   'kv.adapters': ', {blocks} hold adapters',
   'kv.host': ', {blocks} on the host',
+  'kv.copied': ', {blocks} held by copies to host memory',
   'kv.shared': ', {blocks} counted at more than one request',
   'kv.drawn': 'KV blocks by request',
   'kv.piece': 'Request {request}: {blocks} {blocks|KV block|KV blocks}, {phase}',

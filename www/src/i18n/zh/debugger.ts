@@ -82,6 +82,7 @@ export const debuggerTexts: Translation<typeof english> = {
   'kv': '已用 {used} 个 KV 块，共 {total} 个，空闲 {free} 个，每块 {block} 个 token',
   'kv.adapters': '，其中适配器占 {blocks} 个',
   'kv.host': '，主机上有 {blocks} 个',
+  'kv.copied': '，{blocks} 个由复制到主机内存的操作占有',
   'kv.shared': '，有 {blocks} 个计入不止一个请求',
   'kv.drawn': '按请求划分的 KV 块',
   'kv.piece': '请求 {request}：{blocks} 个 KV 块，{phase}',

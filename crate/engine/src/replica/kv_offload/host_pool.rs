@@ -24,6 +24,11 @@ impl HostPool {
         self.total - self.used
     }
 
+    /// Blocks that hold nothing.
+    pub(super) fn empty(&self) -> u32 {
+        self.free().saturating_sub(self.cache.idle())
+    }
+
     pub(super) fn find(&self, contents: BlockContents) -> Option<u32> {
         self.cache.find(contents)
     }

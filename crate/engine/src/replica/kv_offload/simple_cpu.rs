@@ -147,13 +147,14 @@ impl SimpleCpu {
     }
 
     /// Stores of blocks near their eviction from the GPU (`_prepare_lazy_store_specs`).
-    fn store_lazily(&mut self, kv: &mut KvCache) -> Vec<u32> {
+    fn store_lazily(&mut self, kv: &mut KvCache, is_idle: bool) -> Vec<u32> {
         let empty = kv.empty();
         let Some(gpu) = kv.cached_blocks() else { return Vec::new() };
         if matches!(self.cursor, Cursor::Cached(block) if gpu.is_held(block)) {
             self.cursor = Cursor::Start;
         }
-        let free = self.host.free();
+        // Without requests vLLM goes on as long as copies are under way; where the host is full it would never end.
+        let free = if is_idle { self.host.empty() } else { self.host.free() };
         let (mut chosen, mut covered) = (Vec::new(), 0);
         while covered < self.looks_at && (chosen.len() as u32) < free {
             let before = match self.cursor {
@@ -229,8 +230,11 @@ impl Connector for SimpleCpu {
 
     fn formed(&mut self, kv: &mut KvCache, step: &mut Step<'_>) -> Decided {
         self.follow(kv);
-        let (mut blocks, requests) =
-            if self.is_lazy() { (self.store_lazily(kv), Vec::new()) } else { self.store_of(kv, step) };
+        let (mut blocks, requests) = if self.is_lazy() {
+            (self.store_lazily(kv, step.is_idle), Vec::new())
+        } else {
+            self.store_of(kv, step)
+        };
         if let Cursor::Empty(before) = self.cursor {
             kv.mark_empty(before);
         }

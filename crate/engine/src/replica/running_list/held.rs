@@ -51,7 +51,10 @@ impl RunningList {
                 if entry.is_in_group { (replica.decode_batch.step - entry.joined) as u32 } else { 0 };
             (entry.id, entry.computed + formed, blocks_of(replica, entry, formed))
         });
-        let mut shared: Vec<u32> = entries().flat_map(|entry| entry.held.cached()).collect();
+        let of_running = entries().flat_map(|entry| entry.held.cached());
+        let of_loading =
+            replica.kv_offload.iter().flat_map(|tier| tier.waiting()).flat_map(|one| one.held.cached());
+        let mut shared: Vec<u32> = of_running.chain(of_loading).collect();
         let counted = shared.len();
         shared.sort_unstable();
         shared.dedup();

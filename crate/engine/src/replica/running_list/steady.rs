@@ -235,7 +235,11 @@ impl RunningList {
         most: u32,
     ) -> u32 {
         let Replica { decode_batch, .. } = replica;
-        if !replica.pending_aborts.is_empty() || !self.is_seen_through(replica.in_flight, decode_batch.step) {
+        let is_quiet = replica.kv_offload.as_ref().is_none_or(|tier| tier.is_quiet());
+        if !is_quiet
+            || !replica.pending_aborts.is_empty()
+            || !self.is_seen_through(replica.in_flight, decode_batch.step)
+        {
             return 1;
         }
         let forms = decode_batch.until_end_or_none();
