@@ -83,6 +83,7 @@ pub const CODES: &[&str] = &[
     "no_arrivals",
     "bodies_too_large",
     "batch_below_request",
+    "host_cache_groups",
     "budget_below_running",
     "bad_json",
     "bad_overlay",

@@ -55,13 +55,22 @@ export const LIMITS: readonly Limit[] = [
     words: 'autoscale autoscaler scale up scale down HPA KEDA cold start elasticity failure crash restart 扩容 缩容 弹性 冷启动 故障',
   },
   {
-    id: 'images', row: 'images and their encoder, drafters, KV tiers in the memory plan',
-    title: { en: 'Memory of images, drafters and KV tiers: not modelled', zh: '图像、草稿模型与 KV 分层的显存：未建模' },
+    id: 'lower_tiers', row: "disks, shared stores and other engines' tiers below the KV cache",
+    title: { en: 'KV tiers on disks and shared stores, and those of other engines: not modelled', zh: '磁盘与共享存储上的 KV 分层以及其他引擎的分层：未建模' },
+    instead: {
+      en: 'Host memory is the one tier, by vLLM’s two connectors, for models whose layers all keep every token. Instead: set a host KV cache of the size of all tiers together, with the bandwidth of the slowest one that matters.',
+      zh: '只有主机内存一层，按 vLLM 的两个连接器，适用于所有层都保留每个 token 的模型。替代办法：把主机 KV 缓存设为各层之和，带宽取其中起决定作用的最慢一层。',
+    },
+    words: 'LMCache Mooncake store HiCache disk NVMe SSD remote KV store tier offload shared cache 磁盘 共享存储 分层',
+  },
+  {
+    id: 'images', row: 'images and their encoder, drafters in the memory plan',
+    title: { en: 'Memory of images and drafters: not modelled', zh: '图像与草稿模型的显存：未建模' },
     instead: {
       en: 'The KV cache of a model with images is up to 2 GiB too large here. Instead: set the size of the KV cache that your server prints when it starts.',
       zh: '带图像的模型，这里的 KV 缓存最多偏大 2 GiB。替代办法：填入你的服务器启动时打印的 KV 缓存大小。',
     },
-    words: 'image vision multimodal encoder drafter KV offload offloading tier LMCache CPU memory 图像 多模态 编码器 草稿',
+    words: 'image vision multimodal encoder drafter CPU memory 图像 多模态 编码器 草稿',
   },
   {
     id: 'graphs', row: "CUDA graphs before vLLM 0.20, and the memory of other engines' graphs",
@@ -191,6 +200,7 @@ export const SECTIONS: readonly SectionPlace[] = [
 export const PARAMETER_WORDS: Readonly<Record<string, string>> = {
   'fleet.weights': 'quantization quantisation quantized FP8 INT8 INT4 AWQ GPTQ 量化',
   'fleet.kv_format': 'quantization KV cache quantization KV cache dtype 量化',
+  'fleet.host_cache.gib': 'KV offload offloading CPU offload host memory tier kv_offloading_size 主机内存 卸载 分层',
   'scheduler.prefix_cache': 'RadixAttention radix APC prompt caching system prompt 提示词缓存',
   'workload.sessions.kind': 'agent agents agentic tool call tool calls multi-turn chat conversation 智能体 工具调用 多轮',
   'workload.think.mean_s': 'tool call time tool latency agent 工具调用 智能体',

@@ -143,7 +143,9 @@ impl Fleet {
                 return;
             }
             let batch = self.form_batch(place, now_us);
-            empty = if batch.is_some() { 0 } else { empty + 1 };
+            let has_learned =
+                self.replicas[place].kv_offload.as_mut().is_some_and(|tier| tier.take_learned());
+            empty = if batch.is_some() || has_learned { 0 } else { empty + 1 };
             self.pipelines[place].queue.push_back(batch);
         }
     }
@@ -271,7 +273,9 @@ impl Fleet {
         if next.is_some() {
             return self.serve(place, stage + 1, now_us);
         }
-        if self.pipelines[place].batches[slot as usize].token_wait.makes.take().is_some() {
+        let has_begun_copies = self.replicas[place].kv_offload.is_some();
+        let makes = self.pipelines[place].batches[slot as usize].token_wait.makes.take();
+        if makes.is_some() || has_begun_copies {
             self.serve(place, 0, now_us);
         }
         self.leave_stages(place, slot, now_us);

@@ -108,7 +108,7 @@ struct Step<'a> {
     /// In the order in which they were chosen.
     scheduled: Vec<InIteration<'a>>,
     preempted: &'a [RequestId],
-    /// Whether the replica has no request.
+    /// Whether no request runs.
     is_idle: bool,
     /// Blocks of the requests that begin to load with it.
     loading: Vec<&'a Held>,
@@ -185,6 +185,8 @@ pub(crate) struct KvOffload {
     /// Decided stores that begin with the next iteration.
     waiting_stores: Vec<CopyId>,
     last_copy: CopyId,
+    /// Whether the scheduler learned of the end of a copy since it was asked.
+    has_learned: bool,
     block_size: u32,
 }
 
@@ -219,6 +221,7 @@ impl KvOffload {
             holders: Vec::new(),
             waiting_stores: Vec::new(),
             last_copy: 0,
+            has_learned: false,
             block_size: config.block_size,
         }))
     }
@@ -301,14 +304,14 @@ impl KvOffload {
         self.holders.iter().filter(|holder| !holder.is_gone)
     }
 
-    /// Blocks that requests which load, or have loaded, still need to the end of what is known of them.
-    pub(crate) fn blocks_to_come(&self, kv: &KvCache) -> u32 {
-        self.waiting().map(|holder| kv.blocks_to_take(holder.known, &holder.held)).sum()
-    }
-
     /// Whether there are copies of whose end the scheduler does not know.
     pub(crate) fn has_copies(&self) -> bool {
         self.loads.under_way().chain(self.stores.under_way()).next().is_some()
+    }
+
+    /// Whether the scheduler learned of the end of a copy since the last call: then it looks again.
+    pub(crate) fn take_learned(&mut self) -> bool {
+        std::mem::take(&mut self.has_learned)
     }
 
     /// Whether nothing changes for it while requests that run decode.
@@ -325,7 +328,7 @@ impl KvOffload {
     /// have ended are reported by the iteration; by an empty one at once.
     pub(crate) fn formed(
         &mut self,
-        (list, kv, has_requests): (&RunningList, &mut KvCache, bool),
+        (list, kv): (&RunningList, &mut KvCache),
         context: &ScheduleContext<'_>,
         chosen: &[Scheduled],
         preempted: &[RequestId],
@@ -353,7 +356,7 @@ impl KvOffload {
         let mut step = Step {
             scheduled: chosen.iter().filter_map(of_chosen).collect(),
             preempted,
-            is_idle: chosen.is_empty() && batch.is_empty() && !has_requests,
+            is_idle: chosen.is_empty() && batch.is_empty() && list.order.is_empty(),
             loading: holders.iter().filter(|holder| holder.is_new).map(|holder| &holder.held).collect(),
             next_copy: last_copy,
         };
@@ -393,6 +396,7 @@ impl Replica {
         let Self { kv, kv_offload: Some(tier), .. } = self else { return };
         for copy in std::mem::take(&mut batch.copies.reported) {
             tier.connector.ended(kv, copy);
+            tier.has_learned = true;
             let taken = tier.loads.take(copy, now_us).or_else(|| tier.stores.take(copy, now_us));
             let Some(copy) = taken else { continue };
             let loaded = if copy.is_load { &copy.requests[..] } else { &[] };

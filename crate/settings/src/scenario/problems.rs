@@ -1,5 +1,6 @@
 //! What does not fit together in a scenario whose every value is within its bounds.
 
+use servescope_engine::KvGroups;
 use servescope_workload::LengthDistribution;
 
 use super::{MAX_REQUESTS, Scenario};
@@ -48,6 +49,7 @@ impl Scenario {
         problems.extend(self.split_problems());
         problems.extend(self.adapter_problems());
         problems.extend(self.vllm_problem());
+        problems.extend(self.host_cache_problem());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
         let scheduler = self.scheduler();
         if scheduler.budget_covers_request && self.flag(Id::OriginalBlocking) && batch < request {
@@ -63,6 +65,18 @@ impl Scenario {
             );
         }
         problems
+    }
+
+    /// A tier of host memory keeps blocks of layers that keep every token.
+    fn host_cache_problem(&self) -> Option<Diagnostic> {
+        let is_on = self.is_active(Id::HostCacheConnector);
+        (is_on && self.kv_groups() != KvGroups::FULL).then(|| {
+            let path = Id::HostCacheGib.row().id;
+            let message = format!(
+                "{path}: a tier of host memory is modelled for models whose layers all keep every token; this one has layers with a window or a state"
+            );
+            Diagnostic::error("host_cache_groups", path, message)
+        })
     }
 
     /// Prompts longer than the prompt budget are rejected where a prompt is prefilled whole.

@@ -27,6 +27,7 @@ export const diagnostics = area('diagnostics', {
   no_arrivals: 'No request arrives in this duration ({value} are expected): change the seed, or raise the duration or the rate.',
   bodies_too_large: 'The prompts have {value} characters together, more than {max}. The terminal writes files of any length: servescope generate --bodies.',
   budget_below_running: 'vLLM does not start when its token budget ({value}) is below the max running requests ({min}).',
+  host_cache_groups: 'A host KV cache is modelled for models whose layers all keep every token. This model has layers with a window or a state.',
   batch_below_request: 'S-LoRA does not start when the prefill token budget ({value}) is below the longest request ({min}).',
   bad_overlay: 'This measured run cannot be compared: {why}',
   bad_json: 'This is not a scenario in JSON.',

@@ -23,6 +23,7 @@ export const diagnostics: Translation<typeof english> = {
   no_arrivals: '在所设时长内没有请求到达（期望 {value} 个）：请换随机种子、加长时长或提高速率。',
   bodies_too_large: '提示词共 {value} 个字符，超过上限 {max}。终端可以写出任意大小的文件：servescope generate --bodies。',
   budget_below_running: 'token 预算（{value}）小于最大运行请求数（{min}）时，vLLM 拒绝启动。',
+  host_cache_groups: '主机 KV 缓存只适用于所有层都保留每个 token 的模型；此模型有带窗口或状态的层。',
   batch_below_request: '预填充 token 预算（{value}）小于最长请求（{min}）时，S-LoRA 拒绝启动。',
   bad_overlay: '无法对照此实测运行：{why}',
   bad_json: '这不是 JSON 格式的场景。',

@@ -153,7 +153,7 @@ impl SimpleCpu {
         if matches!(self.cursor, Cursor::Cached(block) if gpu.is_held(block)) {
             self.cursor = Cursor::Start;
         }
-        // Without requests vLLM goes on as long as copies are under way; where the host is full it would never end.
+        // While none runs vLLM goes on as long as copies are under way; where the host is full it would never end.
         let free = if is_idle { self.host.empty() } else { self.host.free() };
         let (mut chosen, mut covered) = (Vec::new(), 0);
         while covered < self.looks_at && (chosen.len() as u32) < free {

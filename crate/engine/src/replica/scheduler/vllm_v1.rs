@@ -153,12 +153,11 @@ fn schedule(
         schedule_singly(state, list, replica, context, &mut step)
     };
     batch.load_us = step.load_us;
-    let has_requests = replica.num_running + replica.num_waiting > 0;
     if let Replica { kv, kv_offload: Some(tier), .. } = replica {
         let preempted = &context.record.preemptions[preempted_before..];
         let preempted: Vec<RequestId> = preempted.iter().map(|preemption| preemption.id).collect();
-        tier.formed((list, kv, has_requests), context, &step.scheduled, &preempted, batch);
-        if step.scheduled.is_empty() {
+        tier.formed((list, kv), context, &step.scheduled, &preempted, batch);
+        if step.scheduled.is_empty() && batch.is_empty() {
             replica.copies_have_ended(context, batch);
             replica.begin_stores(context.now_us, batch);
         }

@@ -43,7 +43,12 @@ pub(super) fn schedule(
             next += 1;
             continue;
         }
-        let (reason, compared) = admit(list, replica, context, step, id);
+        let (mut reason, mut compared) = admit(list, replica, context, step, id);
+        if reason == Some(BlockReason::Memory) && replica.adapters.is_ahead() {
+            // An adapter that is there for a request behind it makes room first.
+            replica.adapters.keep_ahead(&mut replica.kv, None);
+            (reason, compared) = admit(list, replica, context, step, id);
+        }
         let verdict = if reason.is_none() { Verdict::Admitted } else { Verdict::Waits };
         context.decided(replica.index, id, verdict, || compared);
         if reason.is_some() {
@@ -67,7 +72,7 @@ pub(super) fn begin(
     let tokens = (hits + loads) * config.block_size;
     let beside = u64::from(idle) + u64::from(if list.order.is_empty() { 0 } else { config.watermark_blocks });
     let free = replica.free_beside_adapter(context, id).unwrap_or(0);
-    let reserved = blocks_to_come(list, replica, step);
+    let reserved = blocks_to_come(list, replica, context, step);
     let whole = u64::from(replica.kv.blocks_for_whole(hits, known)) + beside;
     let wanted = u64::from(replica.kv.blocks_to_admit(hits, tokens)) + beside;
     let is_whole_short = step.rules.scheduler_reserve_full_isl && whole > u64::from(free);
@@ -86,15 +91,20 @@ pub(super) fn begin(
     (Looked::Loads, Compared::new(Test::KvBlocks, wanted + reserved, free))
 }
 
-/// Blocks that prompts which are being read, and loads, still need to their end (`_inflight_prefill_reserved_blocks`).
-fn blocks_to_come(list: &RunningList, replica: &Replica, step: &Step) -> u64 {
+/// Blocks that prompts which are being read, and loads, still need to their end (`_inflight_prefill_reserved_blocks`); where adapters
+/// share the KV memory, those of loading requests' adapters, too.
+fn blocks_to_come(list: &RunningList, replica: &Replica, context: &ScheduleContext<'_>, step: &Step) -> u64 {
     let is_new = |id: RequestId| step.scheduled.iter().any(|own| own.is_admitted && own.id == id);
     let entries = list.order.iter().map(|&place| &list.entries[place as usize]);
     let prompts = entries.filter(|entry| entry.is_prompt_chunk || is_new(entry.id));
     let of_prompts: u64 =
         prompts.map(|entry| u64::from(replica.kv.blocks_to_take(entry.known, &entry.held))).sum();
-    let of_loads = replica.kv_offload.as_ref().map_or(0, |tier| tier.blocks_to_come(&replica.kv));
-    of_prompts + u64::from(of_loads)
+    let loads = replica.kv_offload.iter().flat_map(|tier| tier.waiting());
+    let of_load = |load: &Holder| {
+        let adapter = replica.adapters.blocks_to_load(context.adapter(load.id).0);
+        u64::from(replica.kv.blocks_to_take(load.known, &load.held)) + u64::from(adapter)
+    };
+    of_prompts + loads.map(of_load).sum::<u64>()
 }
 
 /// Admits a request that is loaded, or says why it stays; and what the test that decided compared.
