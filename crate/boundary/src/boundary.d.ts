@@ -941,6 +941,8 @@ export type FleetSummary = {
   per_pool: Array<PoolRow>,
   /** Every replica. */
   per_replica: Array<ReplicaRow>,
+  /** Time in iterations of the busiest replica over their mean; missing where nothing ran. */
+  imbalance: number | null,
   /** Execution time of the iterations of a request. */
   execution_s: Distribution,
   /** How long it was stalled, waited between stages, or waited after a preemption, from its first iteration on. */
@@ -2006,6 +2008,23 @@ export type Resolution = {
   problems: Array<Diagnostic>,
 };
 
+/**
+ * What a router with an index believed to be cached where it sent requests, beside what they found there when they were first
+ * admitted. Prompt tokens of admitted requests.
+ */
+export type RoutingUse = {
+  /** Believed to be cached. */
+  believed_tokens: number,
+  /** Found. */
+  found_tokens: number,
+  /** Believed, and not found: false hits. */
+  false_tokens: number,
+  /** Found, and not believed: missed hits. */
+  missed_tokens: number,
+  /** False hits over what was believed. */
+  false_share: number | null,
+};
+
 /** Rows that could not be read and were left out. */
 export type RowsLeftOut = {
   /** All of them. */
@@ -2647,6 +2666,8 @@ export type Summary = {
   kv: KvUsage,
   /** The prefix cache; missing where there is none. */
   prefix_cache: PrefixCacheUse | null,
+  /** What the router believed of it; missing where it keeps no index. */
+  routing?: RoutingUse,
   /** The GPU. */
   gpu: GpuUse,
   /** Preemptions of running requests; S-LoRA has none. */

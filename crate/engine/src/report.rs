@@ -116,6 +116,32 @@ pub struct Report {
     pub counters: Option<Counters>,
     /// What the proxy wrote down, if there was one.
     pub gateway: Option<Box<GatewayLog>>,
+    /// What a router that keeps an index believed to be cached, and what was.
+    pub routing: Option<RoutingTotals>,
+}
+
+/// Prompt tokens that a router believed to be cached on the replica that it chose, and those that the request found there when it
+/// was admitted for the first time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RoutingTotals {
+    /// Believed to be cached.
+    pub believed_tokens: u64,
+    /// Found.
+    pub found_tokens: u64,
+    /// Believed, and not found.
+    pub false_tokens: u64,
+    /// Found, and not believed.
+    pub missed_tokens: u64,
+}
+
+impl RoutingTotals {
+    /// One more request.
+    pub(crate) fn add(&mut self, believed: u32, found: u32) {
+        self.believed_tokens += u64::from(believed);
+        self.found_tokens += u64::from(found);
+        self.false_tokens += u64::from(believed.saturating_sub(found));
+        self.missed_tokens += u64::from(found.saturating_sub(believed));
+    }
 }
 
 /// The counters of a scheduling policy over a run and at its end.
