@@ -2514,6 +2514,22 @@ export type StepQueueRow = {
   adapter: number,
 };
 
+/** A replica that the router could send the request to, as the router saw it. */
+export type StepRated = {
+  /** Which one. */
+  replica: number,
+  /** Tokens of the prompt that are believed to be cached there. */
+  cached_tokens: number,
+  /** Prompt tokens that are to be computed there before it. */
+  uncached_tokens: number,
+  /** Requests that wait or run there. */
+  requests: number,
+  /** Its score, of which the highest is the best; none of one that a filter left out. */
+  score: number | null,
+  /** Whether the request went there. */
+  is_chosen: boolean,
+};
+
 /** A replica at the time of the step. */
 export type StepReplica = {
   /** Requests that wait. */
@@ -2596,6 +2612,8 @@ export type StepView = {
   counters: StepCounters | null,
   /** The gateway. */
   gateway: StepGateway | null,
+  /** What a router with a rule chose among; none of other steps. */
+  router: Array<StepRated> | null,
   /** Every replica just before the step's time. */
   replicas: Array<StepReplica>,
 };

@@ -279,6 +279,7 @@ impl Fleet {
             served: Box::new(served),
             had_choice: self.record.had_choice,
             preemptions,
+            choices: self.record.decisions.take_choices(),
             decisions: self.record.decisions.into_decisions(),
             phases: self.record.phases.into_phases(),
             prefix_lookups,

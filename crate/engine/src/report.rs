@@ -10,7 +10,7 @@ use servescope_workload::{BASE_MODEL, Trace};
 use crate::client::Client;
 use crate::config::SchedulerKind;
 use crate::gateway::GatewayLog;
-use crate::record::decisions::Decision;
+use crate::record::decisions::{Decision, RoutingChoice};
 use crate::record::replica_life::ReplicaLife;
 use crate::record::request_phases::RequestPhases;
 use crate::record::request_state::RequestState;
@@ -108,6 +108,8 @@ pub struct Report {
     pub preemptions: u64,
     /// What was decided, in order of time; `None`: no decisions were kept.
     pub decisions: Option<Box<[Decision]>>,
+    /// What routers with a rule chose among, in order of time; empty where no decisions were kept.
+    pub choices: Vec<RoutingChoice>,
     /// What requests did between their iterations; `None`: no decisions were kept.
     pub phases: Option<Box<RequestPhases>>,
     /// What each replica's prefix cache was asked for; empty where there is none.

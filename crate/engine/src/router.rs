@@ -26,11 +26,12 @@ use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use crate::config::routing::CountSource;
 use crate::config::{FleetConfig, PoolConfig, RouterKind};
+use crate::record::decisions::{Compared, Decision, DecisionLog, RatedReplica, RoutingChoice, Test, Verdict};
 use crate::replica::Replica;
 use crate::router::affinity::{Affinity, Candidate};
 use crate::router::counts::Scrapes;
 use crate::router::knowledge::Knowledge;
-use crate::router::pipeline::{Pipeline, Reported};
+use crate::router::pipeline::{Believed, Pipeline, Reported};
 use crate::router::rules::rule_of;
 
 /// A router and what it remembers.
@@ -91,12 +92,12 @@ impl Router {
     }
 
     /// The replica for request `id` among those that it may be given to, of which there is one at least, in their order. Where
-    /// several are equal, the first.
+    /// several are equal, the first. A rule writes down what it chose among.
     pub(crate) fn pick(
         &mut self,
         view: &RoutingView<'_>,
-        candidates: &[ReplicaIndex],
-        id: RequestId,
+        (candidates, id): (&[ReplicaIndex], RequestId),
+        log: &mut DecisionLog,
     ) -> ReplicaIndex {
         if view.replicas.len() == 1 && self.knowledge.is_none() {
             return candidates[0];
@@ -107,7 +108,11 @@ impl Router {
             (Some(rule), Some(knowledge)) => {
                 let mut asked = knowledge.asked(shard, view, id, self.draws.item(id.index()));
                 let believed = knowledge.believe(shard, view, (candidates, id), &self.scrapes);
-                let chosen = rule.choose(&mut asked, believed);
+                let all = if log.is_on() { believed.clone() } else { Vec::new() };
+                let (chosen, scores) = rule.choose(&mut asked, believed);
+                if log.is_on() {
+                    write_down(log, (view, id), &chosen, (&all, &scores));
+                }
                 (chosen.place, chosen.matched_tokens)
             }
             _ => (self.pick_by_kind(shard, view, candidates, id), 0),
@@ -173,6 +178,27 @@ impl Router {
             _ => least(candidates, |place| u64::from(requests(place))),
         }
     }
+}
+
+/// The log has a rule's choice, with both sides of what it compared.
+fn write_down(
+    log: &mut DecisionLog,
+    (view, request): (&RoutingView<'_>, RequestId),
+    chosen: &Believed,
+    (all, scores): (&[Believed], &[(ReplicaIndex, f64)]),
+) {
+    let time_us = view.now_us;
+    let tokens = view.trace.input_tokens[request];
+    let compared = Compared::new(Test::CachedPrompt, tokens, chosen.matched_tokens);
+    log.add(|| Decision::of(time_us, chosen.place, request, Verdict::Routed, compared));
+    let rated = |one: &Believed| RatedReplica {
+        replica: one.place,
+        cached_tokens: one.matched_tokens,
+        uncached_tokens: one.uncached_tokens,
+        requests: one.requests,
+        score: scores.iter().find(|score| score.0 == one.place).map(|score| score.1),
+    };
+    log.add_choice(RoutingChoice { time_us, request, replicas: all.iter().map(rated).collect() });
 }
 
 fn draw(draws: &Stream, item: u32, count: usize) -> usize {

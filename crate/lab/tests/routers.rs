@@ -1,11 +1,13 @@
 //! Routers by the names of their systems: what a view that is late, divided or wrong costs, and the case in which each rule loses.
 
-use servescope_lab::run::{Run, RunSummary};
+use servescope_engine::decisions::{Decision, Verdict};
+use servescope_engine::first_difference::first_difference;
+use servescope_lab::run::{Run, RunSummary, SimulationHandle};
 use servescope_settings::scenario::Scenario;
 
 /// Replicas of Llama-3.1-8B on an H100 behind a router.
-fn run(router: &str, settings: &[(&str, &str)]) -> Run {
-    let base = [
+fn base(router: &str) -> [(&'static str, &str); 8] {
+    [
         ("scheduler.kind", "vllm_v1"),
         ("cost.kind", "roofline"),
         ("fleet.gpu", "h100_sxm"),
@@ -14,8 +16,11 @@ fn run(router: &str, settings: &[(&str, &str)]) -> Run {
         ("workload.adapters.count", "0"),
         ("workload.duration_s", "30"),
         ("fleet.router", router),
-    ];
-    let all = [&base[..], settings].concat();
+    ]
+}
+
+fn run(router: &str, settings: &[(&str, &str)]) -> Run {
+    let all = [&base(router)[..], settings].concat();
     let scenario = Scenario::of_version(4).with(&all).unwrap_or_else(|error| panic!("{error}"));
     Run::simulate(&scenario, None).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
@@ -188,4 +193,32 @@ fn without_load_between_requests_the_cache_alone_decides() {
         assert!(requests.contains(&448), "{router}: {requests:?}");
     }
     assert_eq!(requests(&summary("round_robin", &alone)), [224, 224]);
+}
+
+/// What a router chose among is written down, and the first decision that differs is one of its own.
+#[test]
+fn a_view_that_is_late_is_told_by_the_first_choice_that_differs() {
+    let of = |kind: &str, delay: &str| {
+        let view = [("fleet.router_index.kind", kind), ("fleet.router_index.event_delay_ms", delay)];
+        let settings = [&TALKS[..], &view, &[("workload.duration_s", "10")]].concat();
+        let all = [&base("lpwl")[..], &settings].concat();
+        let scenario = Scenario::of_version(4).with(&all).expect("settings of the table");
+        SimulationHandle::begin(&scenario, None).expect("a run").with_decisions().run().report
+    };
+    let (late, truth) = (of("precise", "60000"), of("true", "0"));
+    for report in [&late, &truth] {
+        assert_eq!(report.choices.len(), report.trace.len());
+        let routed = |decision: &&Decision| decision.verdict == Verdict::Routed;
+        let decisions = report.decisions.as_deref().expect("decisions are kept");
+        assert_eq!(decisions.iter().filter(routed).count(), report.trace.len());
+        for choice in &report.choices {
+            // lpwl leaves none out, and takes the highest score.
+            let best = choice.replicas.iter().map(|one| one.score.expect("a score")).fold(f64::MIN, f64::max);
+            let chosen = report.replica(choice.request.index());
+            assert!(choice.replicas.iter().any(|one| one.replica == chosen && one.score == Some(best)));
+        }
+    }
+    let differ = first_difference(&late, &truth).expect("the two views differ");
+    let verdicts = [differ.a, differ.b].map(|decision| decision.map(|decision| decision.verdict));
+    assert!(verdicts.contains(&Some(Verdict::Routed)), "{verdicts:?}");
 }

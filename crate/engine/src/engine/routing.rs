@@ -51,7 +51,8 @@ impl Fleet {
         let config_of = |pool: u16| &self.pools[usize::from(pool)].config;
         let view =
             RoutingView { config_of: &config_of, replicas: &self.replicas, trace: &self.trace, now_us };
-        self.router.pick(&view, candidates.unwrap_or(&self.ready), id)
+        let candidates = candidates.unwrap_or(&self.ready);
+        self.router.pick(&view, (candidates, id), &mut self.record.decisions)
     }
 
     /// What the router believed to be cached, and what was; `None`: it keeps no index.

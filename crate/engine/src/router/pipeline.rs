@@ -114,8 +114,12 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    /// A replica among some, of which there is one at least.
-    pub(crate) fn choose(&self, asked: &mut Asked, mut candidates: Vec<Believed>) -> Believed {
+    /// A replica among some, of which there is one at least, and the scores of those that no filter left out.
+    pub(crate) fn choose(
+        &self,
+        asked: &mut Asked,
+        mut candidates: Vec<Believed>,
+    ) -> (Believed, Vec<(ReplicaIndex, f64)>) {
         for filter in &self.filters {
             filter.keep(asked, &mut candidates);
         }
@@ -125,7 +129,8 @@ impl Pipeline {
             scorer.score(asked, &candidates, &mut own);
             scores.iter_mut().zip(&own).for_each(|(sum, score)| *sum += weight * score);
         }
-        candidates[self.picker.pick(asked, &candidates, &scores)]
+        let chosen = candidates[self.picker.pick(asked, &candidates, &scores)];
+        (chosen, candidates.iter().map(|one| one.place).zip(scores).collect())
     }
 }
 
@@ -208,7 +213,7 @@ pub(crate) mod tests {
     /// The place of the replica that a rule chooses.
     pub(crate) fn chosen(rule: &Pipeline, asked: &mut Asked, candidates: &[Believed]) -> usize {
         let placed = ReplicaIndex::first(candidates.len()).zip(candidates);
-        rule.choose(asked, placed.map(|(place, &one)| Believed { place, ..one }).collect()).place.index()
+        rule.choose(asked, placed.map(|(place, &one)| Believed { place, ..one }).collect()).0.place.index()
     }
 
     #[test]

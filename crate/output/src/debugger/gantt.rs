@@ -189,7 +189,11 @@ fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 
                 until(spans, decision.time_us, waits, runs);
                 (runs, waits) = (false, PREEMPTED);
             }
-            Verdict::Waits | Verdict::Skipped | Verdict::Rejected(_) | Verdict::TimedOut => {}
+            Verdict::Routed
+            | Verdict::Waits
+            | Verdict::Skipped
+            | Verdict::Rejected(_)
+            | Verdict::TimedOut => {}
         }
     }
     until(spans, end_us, waits, runs);

@@ -151,7 +151,7 @@ export const options = area('options', {
   llmd: 'llm-d (sticky until saturated)',
   llmd_weighted: 'llm-d, weighted scores',
   dynamo_kv: 'Dynamo, KV router',
-  sglang_cache_aware: 'SGLang, cache_aware',
+  sglang_cache_aware: 'SGLang, cache-aware',
   aibrix_prefix_cache: 'AIBrix, prefix-cache',
   aibrix_vtc: 'AIBrix, vtc-basic',
   ps_kvaware: 'production-stack, kvaware',

@@ -144,7 +144,7 @@ export const options: Translation<typeof english> = {
   llmd: 'llm-d（饱和前保持亲和）',
   llmd_weighted: 'llm-d，加权打分',
   dynamo_kv: 'Dynamo，KV 路由器',
-  sglang_cache_aware: 'SGLang，cache_aware',
+  sglang_cache_aware: 'SGLang，cache-aware',
   aibrix_prefix_cache: 'AIBrix，prefix-cache',
   aibrix_vtc: 'AIBrix，vtc-basic',
   ps_kvaware: 'production-stack，kvaware',
