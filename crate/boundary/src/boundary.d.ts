@@ -941,6 +941,8 @@ export type FleetSummary = {
   per_pool: Array<PoolRow>,
   /** Every replica. */
   per_replica: Array<ReplicaRow>,
+  /** Time in iterations of the busiest replica over their mean; missing where nothing ran. */
+  imbalance: number | null,
   /** Execution time of the iterations of a request. */
   execution_s: Distribution,
   /** How long it was stalled, waited between stages, or waited after a preemption, from its first iteration on. */
@@ -2006,6 +2008,23 @@ export type Resolution = {
   problems: Array<Diagnostic>,
 };
 
+/**
+ * What a router with an index believed to be cached where it sent requests, beside what they found there when they were first
+ * admitted. Prompt tokens of admitted requests.
+ */
+export type RoutingUse = {
+  /** Believed to be cached. */
+  believed_tokens: number,
+  /** Found. */
+  found_tokens: number,
+  /** Believed, and not found: false hits. */
+  false_tokens: number,
+  /** Found, and not believed: missed hits. */
+  missed_tokens: number,
+  /** False hits over what was believed. */
+  false_share: number | null,
+};
+
 /** Rows that could not be read and were left out. */
 export type RowsLeftOut = {
   /** All of them. */
@@ -2495,6 +2514,22 @@ export type StepQueueRow = {
   adapter: number,
 };
 
+/** A replica that the router could send the request to, as the router saw it. */
+export type StepRated = {
+  /** Which one. */
+  replica: number,
+  /** Tokens of the prompt that are believed to be cached there. */
+  cached_tokens: number,
+  /** Prompt tokens that are to be computed there before it. */
+  uncached_tokens: number,
+  /** Requests that wait or run there. */
+  requests: number,
+  /** Its score, of which the highest is the best; none of one that a filter left out. */
+  score: number | null,
+  /** Whether the request went there. */
+  is_chosen: boolean,
+};
+
 /** A replica at the time of the step. */
 export type StepReplica = {
   /** Requests that wait. */
@@ -2577,6 +2612,8 @@ export type StepView = {
   counters: StepCounters | null,
   /** The gateway. */
   gateway: StepGateway | null,
+  /** What a router with a rule chose among; none of other steps. */
+  router: Array<StepRated> | null,
   /** Every replica just before the step's time. */
   replicas: Array<StepReplica>,
 };
@@ -2647,6 +2684,8 @@ export type Summary = {
   kv: KvUsage,
   /** The prefix cache; missing where there is none. */
   prefix_cache: PrefixCacheUse | null,
+  /** What the router believed of it; missing where it keeps no index. */
+  routing?: RoutingUse,
   /** The GPU. */
   gpu: GpuUse,
   /** Preemptions of running requests; S-LoRA has none. */

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use servescope_output::debugger::rules::Rule;
 use servescope_output::debugger::view::{
     AdaptersView, Candidate, CountersView, GatewayView, KvView, LimitsView, PeakView, QueueRow, QueueView,
-    StepReplica, StepView,
+    RatedRow, StepReplica, StepView,
 };
 
 /// Rows of a table.
@@ -45,6 +45,9 @@ pub(crate) fn step(view: &StepView) -> String {
     }
     if let Some(gateway) = &view.gateway {
         text.push_str(&of_gateway(gateway));
+    }
+    if let Some(router) = &view.router {
+        text.push_str(&of_router(router));
     }
     if view.replicas.len() > 1 || view.kv.is_none() {
         text.push_str(&of_replicas(&view.replicas));
@@ -253,6 +256,24 @@ fn of_gateway(gateway: &GatewayView) -> String {
         gateway.waiting_tokens,
         gateway.load
     )
+}
+
+fn of_router(rated: &[RatedRow]) -> String {
+    let mut text = String::new();
+    for row in rated.iter().take(ROWS) {
+        let score = row.score.map_or_else(|| "left out".to_owned(), |score| format!("score {score:.3}"));
+        let _ = writeln!(
+            text,
+            "  router: replica {}: {} tokens believed to be cached, {} to be computed before, {} requests, {score}{}",
+            row.replica,
+            row.cached_tokens,
+            row.uncached_tokens,
+            row.requests,
+            if row.is_chosen { ", chosen" } else { "" }
+        );
+    }
+    more(&mut text, rated.len());
+    text
 }
 
 fn of_replicas(replicas: &[StepReplica]) -> String {

@@ -3,6 +3,7 @@
 pub(crate) mod adapters;
 pub(crate) mod host_cache;
 pub(crate) mod kv_groups;
+pub(crate) mod routing;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use kv_groups::KvGroups;
 use servescope_cost::BatchCost;
 
 use crate::custom_scheduler::CustomScheduler;
+use routing::{RouterConstants, RouterView};
 
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +34,30 @@ pub enum RouterKind {
     AdapterAffinity,
     /// Requests that share the start of their prompts go to one replica, unless it is far busier than the others.
     PrefixAffinity,
+    /// llm-d: to a replica with most of the prompt, unless it would take too long; there the fewest prompt tokens to compute.
+    Llmd,
+    /// llm-d before August 2026: weighted scores of prefix, queue and KV memory.
+    LlmdWeighted,
+    /// Dynamo: the fewest blocks to compute and in use.
+    DynamoKv,
+    /// SGLang: the best match, unless loads are out of balance.
+    SglangCacheAware,
+    /// `AIBrix`: the best match among replicas that are not busier than usual.
+    AibrixPrefixCache,
+    /// `AIBrix`: clients by the tokens that they were given.
+    AibrixVtc,
+    /// production-stack: the longest match, else the session.
+    PsKvaware,
+    /// production-stack: any replica with the longest match.
+    PsPrefixaware,
+    /// production-stack: the session.
+    PsSession,
+    /// The least product of prompt tokens to compute and requests.
+    Lmetric,
+    /// The fewest prompt tokens to compute.
+    Lpwl,
+    /// The session's place on a ring, with bounded loads.
+    ConsistentHash,
 }
 
 /// How the requests of the next iteration are chosen.
@@ -149,6 +175,10 @@ pub enum Preemption {
 pub struct FleetConfig {
     /// The load-balancing policy: which replica gets an arriving request.
     pub router: RouterKind,
+    /// What it sees of the replicas.
+    pub view: RouterView,
+    /// The constants of its rule.
+    pub constants: RouterConstants,
     /// Seed of routers that draw.
     pub seed: u64,
     /// Whether the random router draws what Python's `random` draws from this seed, as Vidur's does.
@@ -163,6 +193,8 @@ impl Default for FleetConfig {
     fn default() -> Self {
         Self {
             router: RouterKind::RoundRobin,
+            view: RouterView::default(),
+            constants: RouterConstants::default(),
             seed: 42,
             draws_as_python: false,
             max_in_system: u32::MAX,

@@ -25,6 +25,7 @@ mod pipeline_rounds;
 pub(crate) mod pools;
 pub(crate) mod rejection;
 mod replica_view;
+mod routing;
 mod stage_passes;
 pub(crate) mod stepping;
 
@@ -61,7 +62,7 @@ use crate::replica::requests::Requests;
 use crate::replica::run::BatchRun;
 use crate::report::Report;
 use crate::request::{Outcome, Rejection};
-use crate::router::{Router, RoutingView};
+use crate::router::Router;
 
 /// A simulation of a fleet under way. A clone goes on from the same point of time by itself, with equal bits; it has no observer.
 #[derive(Debug, Clone)]
@@ -106,7 +107,7 @@ impl Fleet {
                 ended: trace.closed_loop.as_ref().map(|_| Vec::new()),
                 ..EventLog::new(trace.len())
             },
-            router: Router::new(&config),
+            router: Router::new(&config, trace.len()),
             replicas: Vec::new(),
             pipelines: Vec::new(),
             ready: Vec::new(),
@@ -127,6 +128,7 @@ impl Fleet {
             pools,
         };
         fleet.keep_columns();
+        fleet.prepare_router();
         fleet.start_first();
         fleet
     }
@@ -205,6 +207,7 @@ impl Fleet {
                 return true;
             }
             self.sample_counters(now_us);
+            self.scrape(now_us);
             if end_us < given_us {
                 self.process_events(now_us);
             } else {
@@ -250,6 +253,7 @@ impl Fleet {
             reserved_tokens: self.reserved_tokens(),
             stay: self.pools.iter().all(|pool| pool.config.adapters.memory != AdapterMemory::Unified),
         };
+        let routing = self.routing_totals();
         let mut served = self.requests.into_served();
         self.record.decisions.merge(self.frontend.take_decisions());
         if let Some(sent) = self.frontend.sent() {
@@ -276,11 +280,13 @@ impl Fleet {
             served: Box::new(served),
             had_choice: self.record.had_choice,
             preemptions,
+            choices: self.record.decisions.take_choices(),
             decisions: self.record.decisions.into_decisions(),
             phases: self.record.phases.into_phases(),
             prefix_lookups,
             gateway,
             counters,
+            routing,
             trace,
         }
     }
@@ -293,6 +299,7 @@ impl Fleet {
         now_us: f64,
     ) -> (&mut Replica, ScheduleContext<'_>, &dyn BatchCost) {
         let replica = &mut self.replicas[replica];
+        replica.kv.set_clock(now_us);
         let pool = &self.pools[usize::from(replica.life.pool)];
         let context = ScheduleContext {
             config: &pool.config,
@@ -423,10 +430,7 @@ impl Fleet {
             return self.record.ends(id);
         }
         let Ok(candidates) = candidates else { return };
-        let config_of = |pool: u16| &self.pools[usize::from(pool)].config;
-        let view =
-            RoutingView { config_of: &config_of, replicas: &self.replicas, trace: &self.trace, now_us };
-        let place = self.router.pick(&view, candidates.as_deref().unwrap_or(&self.ready), id);
+        let place = self.route(id, candidates.as_deref(), now_us);
         self.requests[i].total = self.requests[i].total.min(self.pool_of(place).most_tokens());
         self.counting.see(&self.queueing, &self.trace, id);
         let is_accepted = self.replicas[place].waiting.accepts(&self.queueing, &self.trace, id, now_us);

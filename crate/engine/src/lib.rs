@@ -36,6 +36,7 @@ pub mod slora {
 pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
 pub use config::host_cache::{HostCache, HostEviction, OffloadConnector};
 pub use config::kv_groups::{KvGroup, KvGroups, KvGroupsOfKind};
+pub use config::routing::{CountSource, IndexKind, MissTarget, RouterConstants, RouterView};
 pub use config::{
     CountChange, Equals, FleetConfig, LongPrefill, Pool, PoolConfig, Preemption, RouterKind, SchedulerKind,
     VllmRules,

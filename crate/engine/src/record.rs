@@ -46,6 +46,17 @@ pub(crate) struct EventLog {
     pub(crate) scheduled: Option<Vec<RequestId>>,
     /// Where their tokens are bounded (vLLM v1's `max_num_queued_tokens`).
     pub(crate) unread: UnreadPrompts,
+    /// What requests did that a router was not yet told, where it counts its own.
+    pub(crate) for_router: Option<Vec<(RequestId, RoutedEvent)>>,
+}
+
+/// What a router sees of the requests that it sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RoutedEvent {
+    /// The first token.
+    FirstToken,
+    /// The end.
+    Ends,
 }
 
 /// Prompts whose requests have no first token yet and have not ended.
@@ -84,6 +95,9 @@ impl EventLog {
         if let Some(ended) = &mut self.ended {
             ended.push(id);
         }
+        if let Some(events) = &mut self.for_router {
+            events.push((id, RoutedEvent::Ends));
+        }
     }
 
     /// A request has its first token.
@@ -91,6 +105,9 @@ impl EventLog {
         self.unread.forget(id);
         if let Some(first_tokens) = &mut self.first_tokens {
             first_tokens.push(id);
+        }
+        if let Some(events) = &mut self.for_router {
+            events.push((id, RoutedEvent::FirstToken));
         }
     }
 

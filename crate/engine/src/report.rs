@@ -10,7 +10,7 @@ use servescope_workload::{BASE_MODEL, Trace};
 use crate::client::Client;
 use crate::config::SchedulerKind;
 use crate::gateway::GatewayLog;
-use crate::record::decisions::Decision;
+use crate::record::decisions::{Decision, RoutingChoice};
 use crate::record::replica_life::ReplicaLife;
 use crate::record::request_phases::RequestPhases;
 use crate::record::request_state::RequestState;
@@ -110,6 +110,8 @@ pub struct Report {
     pub preemptions: u64,
     /// What was decided, in order of time; `None`: no decisions were kept.
     pub decisions: Option<Box<[Decision]>>,
+    /// What routers with a rule chose among, in order of time; empty where no decisions were kept.
+    pub choices: Vec<RoutingChoice>,
     /// What requests did between their iterations; `None`: no decisions were kept.
     pub phases: Option<Box<RequestPhases>>,
     /// What each replica's prefix cache was asked for; empty where there is none.
@@ -118,6 +120,32 @@ pub struct Report {
     pub counters: Option<Counters>,
     /// What the proxy wrote down, if there was one.
     pub gateway: Option<Box<GatewayLog>>,
+    /// What a router that keeps an index believed to be cached, and what was.
+    pub routing: Option<RoutingTotals>,
+}
+
+/// Prompt tokens that a router believed to be cached on the replica that it chose, and those that the request found there when it
+/// was admitted for the first time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RoutingTotals {
+    /// Believed to be cached.
+    pub believed_tokens: u64,
+    /// Found.
+    pub found_tokens: u64,
+    /// Believed, and not found.
+    pub false_tokens: u64,
+    /// Found, and not believed.
+    pub missed_tokens: u64,
+}
+
+impl RoutingTotals {
+    /// One more request.
+    pub(crate) fn add(&mut self, believed: u32, found: u32) {
+        self.believed_tokens += u64::from(believed);
+        self.found_tokens += u64::from(found);
+        self.false_tokens += u64::from(believed.saturating_sub(found));
+        self.missed_tokens += u64::from(found.saturating_sub(believed));
+    }
 }
 
 /// The counters of a scheduling policy over a run and at its end.

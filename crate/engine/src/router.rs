@@ -1,6 +1,22 @@
 //! Which replica gets an arrival. A request stays at its replica.
+//!
+//! A router that is called by the name of a system is a rule ([`pipeline::Pipeline`]) over what it believes of the replicas: an
+//! index of cached blocks (`index.rs`), counts of its own and metrics that it reads from time to time (`counts.rs`).
 
 mod affinity;
+mod aibrix;
+mod consistent_hash;
+pub(crate) mod counts;
+mod dynamo_kv;
+mod index;
+pub(crate) mod knowledge;
+mod llmd;
+mod lmetric;
+mod lpwl;
+pub(crate) mod pipeline;
+mod production_stack;
+mod rules;
+mod sglang_cache_aware;
 
 use crate::replica_index::ReplicaIndex;
 use servescope_workload::mersenne::MersenneTwister;
@@ -8,19 +24,40 @@ use servescope_workload::stream::Stream;
 use servescope_workload::trace::NO_LABEL;
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
+use crate::config::routing::CountSource;
 use crate::config::{FleetConfig, PoolConfig, RouterKind};
+use crate::record::decisions::{Compared, Decision, DecisionLog, RatedReplica, RoutingChoice, Test, Verdict};
 use crate::replica::Replica;
 use crate::router::affinity::{Affinity, Candidate};
+use crate::router::counts::Scrapes;
+use crate::router::knowledge::Knowledge;
+use crate::router::pipeline::{Believed, Pipeline, Reported};
+use crate::router::rules::rule_of;
 
 /// A router and what it remembers.
 #[derive(Debug, Clone)]
 pub(crate) struct Router {
     kind: RouterKind,
-    /// Round robin: the index after that of the replica that got the last request.
-    turn: usize,
+    counts: CountSource,
     draws: Stream,
     /// What Python's `random` draws, where that is wanted.
     python_random: Option<MersenneTwister>,
+    /// The routers that share the requests in turn.
+    shards: Vec<Shard>,
+    /// Requests that were routed.
+    routed: u64,
+    /// What replicas said of themselves.
+    pub(crate) scrapes: Scrapes,
+    rule: Option<Pipeline>,
+    /// What is believed of replicas, where there is a rule or several routers.
+    pub(crate) knowledge: Option<Box<Knowledge>>,
+}
+
+/// One of several routers.
+#[derive(Debug, Clone, Default)]
+struct Shard {
+    /// Round robin: the index after that of the replica that got the last request.
+    turn: usize,
     /// What replicas were given, of the routers that look at it.
     affinity: Affinity,
 }
@@ -35,74 +72,145 @@ pub(crate) struct RoutingView<'a> {
 }
 
 impl Router {
-    pub(crate) fn new(config: &FleetConfig) -> Self {
+    /// A router of a trace of so many requests.
+    pub(crate) fn new(config: &FleetConfig, requests: usize) -> Self {
         let is_of_python = config.draws_as_python && config.router == RouterKind::Random;
+        let rule = rule_of(config.router, &config.constants);
+        let shards = config.view.shards.max(1);
+        let knows = rule.is_some() || shards > 1;
         Self {
             kind: config.router,
-            turn: 0,
+            counts: config.view.counts,
             draws: Stream::named(config.seed, "fleet.router"),
             python_random: is_of_python.then(|| MersenneTwister::of_python(config.seed)),
-            affinity: Affinity::default(),
+            shards: vec![Shard::default(); shards as usize],
+            routed: 0,
+            scrapes: Scrapes::new(config.seed, config.view.scrape_us),
+            rule,
+            knowledge: knows.then(|| Box::new(Knowledge::new(config, requests))),
         }
     }
 
     /// The replica for request `id` among those that it may be given to, of which there is one at least, in their order. Where
-    /// several are equal, the first.
+    /// several are equal, the first. A rule writes down what it chose among.
     pub(crate) fn pick(
         &mut self,
+        view: &RoutingView<'_>,
+        (candidates, id): (&[ReplicaIndex], RequestId),
+        log: &mut DecisionLog,
+    ) -> ReplicaIndex {
+        if view.replicas.len() == 1 && self.knowledge.is_none() {
+            return candidates[0];
+        }
+        let shard = (self.routed % self.shards.len() as u64) as usize;
+        self.routed += 1;
+        let to = match (&self.rule, &mut self.knowledge) {
+            (Some(rule), Some(knowledge)) => {
+                let mut asked = knowledge.asked(shard, view, id, self.draws.item(id.index()));
+                let believed = knowledge.believe(shard, view, (candidates, id), &self.scrapes);
+                let all = if log.is_on() { believed.clone() } else { Vec::new() };
+                let (chosen, scores) = rule.choose(&mut asked, believed);
+                if log.is_on() {
+                    write_down(log, (view, id), &chosen, (&all, &scores));
+                }
+                (chosen.place, chosen.matched_tokens)
+            }
+            _ => (self.pick_by_kind(shard, view, candidates, id), 0),
+        };
+        if let Some(knowledge) = &mut self.knowledge {
+            knowledge.send(shard, view, id, to);
+        }
+        to.0
+    }
+
+    /// The replica of a router without a rule.
+    fn pick_by_kind(
+        &mut self,
+        shard: usize,
         view: &RoutingView<'_>,
         candidates: &[ReplicaIndex],
         id: RequestId,
     ) -> ReplicaIndex {
         let count = candidates.len();
-        if view.replicas.len() == 1 {
-            return candidates[0];
-        }
-        let outstanding = |place: ReplicaIndex| view.replicas[place].outstanding;
+        let drawn = |item: u32, count: usize| draw(&self.draws, item, count);
+        let reported =
+            |place: ReplicaIndex| self.scrapes.of(place).unwrap_or_else(|| view.reported(place, view.now_us));
+        let requests = |place: ReplicaIndex| match (self.counts, &self.knowledge) {
+            (CountSource::Own, Some(knowledge)) => knowledge.own_requests(shard, place),
+            (CountSource::Own, None) => view.replicas[place].outstanding,
+            (CountSource::Scraped, _) => reported(place).requests,
+        };
+        let Shard { turn, affinity } = &mut self.shards[shard];
         match self.kind {
             RouterKind::RoundRobin => {
-                let next = candidates.iter().find(|place| place.index() >= self.turn);
+                let next = candidates.iter().find(|place| place.index() >= *turn);
                 let place = *next.unwrap_or(&candidates[0]);
-                self.turn = place.index() + 1;
+                *turn = place.index() + 1;
                 place
             }
             RouterKind::Random => match &mut self.python_random {
                 Some(words) => candidates[words.below(count as u32) as usize],
-                None => candidates[self.draw(id.get(), count)],
+                None => candidates[drawn(id.get(), count)],
             },
-            RouterKind::LeastOutstanding => least(candidates, |place| u64::from(outstanding(place))),
-            RouterKind::FewestWaiting => {
-                least(candidates, |place| u64::from(view.replicas[place].num_waiting))
-            }
+            RouterKind::FewestWaiting => least(candidates, |place| u64::from(reported(place).waiting)),
             RouterKind::PowerOfTwo => {
-                let first = self.draw(id.get(), count);
+                let first = drawn(id.get(), count);
                 // Of one replica there is no second one to draw.
-                let others = self.draw(id.get() ^ 0x8000_0000, (count - 1).max(1));
+                let others = drawn(id.get() ^ 0x8000_0000, (count - 1).max(1));
                 let second = (first + 1 + others) % count;
-                let busy = |at: usize| (outstanding(candidates[at]), at);
+                let busy = |at: usize| (requests(candidates[at]), at);
                 candidates[if busy(second) < busy(first) { second } else { first }]
             }
-            RouterKind::LeastKv => least(candidates, |place| view.kv_tokens(place)),
+            RouterKind::LeastKv => least(candidates, |place| reported(place).kv_tokens),
             RouterKind::AdapterAffinity => {
                 let adapter = view.trace.adapter[id];
                 let key = (adapter != BASE_MODEL).then_some(u64::from(adapter));
-                self.affinity.pick(key.as_slice(), view.by_load(candidates))
+                affinity.pick(key.as_slice(), by_load(candidates, requests))
             }
             RouterKind::PrefixAffinity => {
                 let (blocks, session) = prefix_of(view.trace, id);
                 let keys = if blocks.is_empty() { session.as_slice() } else { blocks };
-                let candidates = view
-                    .by_load(candidates)
+                let candidates = by_load(candidates, requests)
                     .map(|candidate| Candidate { most_keys: view.most_keys(candidate.place), ..candidate });
-                self.affinity.pick(keys, candidates)
+                affinity.pick(keys, candidates)
             }
+            // The fewest requests that wait or run: every other kind has a rule.
+            _ => least(candidates, |place| u64::from(requests(place))),
         }
     }
+}
 
-    fn draw(&self, item: u32, count: usize) -> usize {
-        let mut stream = self.draws.item(item as usize);
-        ((stream.uniform() * count as f64) as usize).min(count - 1)
-    }
+/// The log has a rule's choice, with both sides of what it compared.
+fn write_down(
+    log: &mut DecisionLog,
+    (view, request): (&RoutingView<'_>, RequestId),
+    chosen: &Believed,
+    (all, scores): (&[Believed], &[(ReplicaIndex, f64)]),
+) {
+    let time_us = view.now_us;
+    let tokens = view.trace.input_tokens[request];
+    let compared = Compared::new(Test::CachedPrompt, tokens, chosen.matched_tokens);
+    log.add(|| Decision::of(time_us, chosen.place, request, Verdict::Routed, compared));
+    let rated = |one: &Believed| RatedReplica {
+        replica: one.place,
+        cached_tokens: one.matched_tokens,
+        uncached_tokens: one.uncached_tokens,
+        requests: one.requests,
+        score: scores.iter().find(|score| score.0 == one.place).map(|score| score.1),
+    };
+    log.add_choice(RoutingChoice { time_us, request, replicas: all.iter().map(rated).collect() });
+}
+
+fn draw(draws: &Stream, item: u32, count: usize) -> usize {
+    let mut stream = draws.item(item as usize);
+    ((stream.uniform() * count as f64) as usize).min(count - 1)
+}
+
+fn by_load(
+    candidates: &[ReplicaIndex],
+    load: impl Fn(ReplicaIndex) -> u32,
+) -> impl Iterator<Item = Candidate> {
+    candidates.iter().map(move |&place| Candidate { place, load: load(place), most_keys: usize::MAX })
 }
 
 fn least(candidates: &[ReplicaIndex], load: impl Fn(ReplicaIndex) -> u64) -> ReplicaIndex {
@@ -114,19 +222,17 @@ impl RoutingView<'_> {
         (self.config_of)(self.replicas[place].life.pool)
     }
 
-    /// KV memory of a replica that is in use or promised to its waiting queue, in tokens: blocks of pools may differ in size.
-    fn kv_tokens(&self, place: ReplicaIndex) -> u64 {
+    /// What a replica says of itself at a time. Blocks of pools may differ in size, so that KV memory is in tokens.
+    pub(crate) fn reported(&self, place: ReplicaIndex, at_us: f64) -> Reported {
         let (replica, config) = (&self.replicas[place], self.config(place));
-        let blocks = u64::from(replica.used_at(self.now_us)) + replica.waiting_prompt_blocks;
-        config.tokens_in(blocks)
-    }
-
-    fn by_load(&self, candidates: &[ReplicaIndex]) -> impl Iterator<Item = Candidate> {
-        candidates.iter().map(|&place| Candidate {
-            place,
-            load: self.replicas[place].outstanding,
-            most_keys: usize::MAX,
-        })
+        let used = u64::from(replica.used_at(at_us));
+        Reported {
+            requests: replica.outstanding,
+            waiting: replica.num_waiting,
+            running: replica.num_running,
+            kv_tokens: config.tokens_in(used + replica.waiting_prompt_blocks),
+            kv_use: used as f64 / f64::from(config.blocks.max(1)),
+        }
     }
 
     /// Blocks of prompts that are remembered of a replica: as many as its KV cache has room for.

@@ -15,6 +15,7 @@ mod operator_shares;
 mod orders;
 mod output_bounds;
 mod own_models;
+mod routers;
 mod stories;
 mod time_error;
 mod timed_profiles;

@@ -182,7 +182,21 @@ impl Note {
 /// Conditions of which one must hold for a seed to matter where requests come from a trace.
 const DRAWS: Condition = Condition::Any(&[
     Condition::NotIn(Id::RateScale, &["1"]),
-    Condition::In(Id::Router, &["random", "power_of_two"]),
+    Condition::In(
+        Id::Router,
+        &[
+            "random",
+            "power_of_two",
+            "llmd",
+            "llmd_weighted",
+            "dynamo_kv",
+            "aibrix_vtc",
+            "ps_prefixaware",
+            "lmetric",
+            "lpwl",
+        ],
+    ),
+    Condition::Above(Id::RouterScrape, 0.0),
     Condition::Above(Id::PredictionRange, 0.0),
     Condition::In(Id::PredictKind, &["noisy"]),
     Condition::Above(Id::RetryJitter, 0.0),

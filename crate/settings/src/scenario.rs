@@ -14,6 +14,7 @@ mod pools;
 mod problems;
 mod queueing;
 mod recognise;
+mod routing;
 mod sampling;
 pub mod scheduler;
 mod service;
@@ -213,6 +214,13 @@ impl Scenario {
             Id::MemoryMargin => self.usual_margin(),
             Id::BlockSize => self.usual_block_size(),
             Id::CostKind => self.usual_cost(),
+            Id::RouterIndex
+            | Id::RouterCounts
+            | Id::IndexTtl
+            | Id::IndexBlocks
+            | Id::IndexBlockTokens
+            | Id::IndexEviction
+            | Id::RouterScrape => self.usual_of_view(id),
             Id::Unquantized => Value::Number(self.model().unquantized),
             Id::PrefillBase => ms(linear.prefill_base_us),
             Id::PrefillPerToken => ms(linear.prefill_per_token_us),

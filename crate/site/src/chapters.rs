@@ -25,6 +25,7 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
             "gateway",
             "adapters",
             "fleets",
+            "routers",
             "what-combines",
             "roofline",
             "own-model",

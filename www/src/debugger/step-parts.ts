@@ -2,7 +2,7 @@
 import { html, nothing, svg, type TemplateResult } from 'lit';
 import { debuggerTexts } from '../i18n/en/debugger.js';
 import type { Text } from '../i18n/text.js';
-import type { StepAdapters, StepCounters, StepGateway, StepKv, StepLimits, StepPeak, StepQueue, StepQueueRow, StepReplica, StepView } from '../simulation/types.js';
+import type { StepAdapters, StepCounters, StepGateway, StepKv, StepLimits, StepPeak, StepQueue, StepQueueRow, StepRated, StepReplica, StepView } from '../simulation/types.js';
 
 type Cell = string | number | TemplateResult;
 type Row = readonly Cell[];
@@ -25,6 +25,7 @@ export function partsOfStep(text: Text, view: StepView): unknown[] {
     view.adapters === null ? nothing : adapters(text, view.adapters, view.candidate?.adapter ?? null),
     view.counters === null ? nothing : counters(text, view.counters),
     view.gateway === null ? nothing : gateway(text, view.gateway),
+    view.router === null ? nothing : router(text, view.router),
     view.replicas.length > 1 || view.kv === null ? replicas(text, view.replicas) : nothing,
   ];
 }
@@ -171,6 +172,17 @@ function gateway(text: Text, own: StepGateway): TemplateResult {
     [say('gateway.waiting'), format.whole(own.waiting_tokens)],
     [say('gateway.load'), text.find(debuggerTexts, `load.${own.load}`) ?? own.load],
   ]));
+}
+
+/** What the router chose among, as it saw it. */
+function router(text: Text, rated: readonly StepRated[]): TemplateResult {
+  const say = text.say(debuggerTexts);
+  const heads = (['replica', 'cached', 'uncached', 'requests', 'score'] as const).map((column) => say(`column.${column}`));
+  const mark = (place: number): string => (rated[place]?.is_chosen === true ? 'candidate' : '');
+  return part('router', say('router'), table(say('router'), heads, rated.map((one): Row => [
+    one.replica, ...[one.cached_tokens, one.uncached_tokens, one.requests].map((count) => text.format.whole(count)),
+    one.score === null ? say('router.left_out') : text.format.fixed(one.score, 3),
+  ]), mark));
 }
 
 function replicas(text: Text, all: readonly StepReplica[]): TemplateResult {

@@ -10,6 +10,15 @@ export interface Limit { id: string; row: string; title: Words; instead: Words; 
 
 export const LIMITS: readonly Limit[] = [
   {
+    id: 'router_parts', row: 'parts of routers',
+    title: { en: 'Latency predictor, queue and tiered index of routers: not modelled', zh: '路由器的时延预测、排队与分层索引：未建模' },
+    instead: {
+      en: 'Rules of llm-d, Dynamo, SGLang, AIBrix and production-stack are simulated with what they know. Instead of a queue at the router, use the gateway; a decision takes no time.',
+      zh: '已按各系统所知的信息模拟 llm-d、Dynamo、SGLang、AIBrix 和 production-stack 的规则。若要在路由器处排队，请用网关；做一次决定不花时间。',
+    },
+    words: 'llm-d latency predictor predicted latency SLO routing router queue LoRA scorer tiered index 时延预测 路由排队',
+  },
+  {
     id: 'disaggregation', row: 'separate pools for prefill and decode (disaggregation)',
     title: { en: 'Disaggregated prefill and decode: not modelled', zh: '预填充与解码分离 (PD)：未建模' },
     instead: {
@@ -147,6 +156,7 @@ export const DOCS: readonly DocsPage[] = [
   { page: 'bring-your-own', title: { en: 'Bring your own trace and profile', zh: '使用自己的 trace 与 profile' }, words: 'import own data upload 导入' },
   { page: 'citing', title: { en: 'How to cite Servescope', zh: '如何引用 Servescope' }, words: 'cite citation citing BibTeX reference CITATION.cff paper 引用 论文 文献' },
   { page: 'fleets', title: { en: 'Fleets: unequal pools, and replicas that start and stop', zh: '集群：不同的资源池，以及启动与停止的副本' }, words: 'fleet pools heterogeneous GPUs autoscaling schedule cold start draining replicas over time 资源池 异构 扩容 缩容 启动时间 排空' },
+  { page: 'routers', title: { en: 'Routers by the names of their systems', zh: '以系统命名的路由器' }, words: 'router routing llm-d EPP inference gateway Dynamo KV router SGLang smg cache_aware AIBrix production-stack prefix-aware stale metrics herd precise approximate index KV events 路由 前缀感知 过期指标 羊群效应' },
   { page: 'capacity', title: { en: 'How much load a deployment can serve', zh: '部署能承载多少负载' }, words: 'capacity planning sizing cheapest 容量 规划 最便宜' },
   { page: 'debugger', title: { en: 'The scheduler debugger', zh: '调度器调试器' }, words: 'step decisions 单步' },
   { page: 'features', title: { en: 'What you can simulate', zh: '能模拟什么' }, words: 'features supported list 功能' },
@@ -217,6 +227,8 @@ export const PARAMETER_WORDS: Readonly<Record<string, string>> = {
   'slo.ttft_s': 'SLA service level objective',
   'slo.tpot_s': 'SLA service level objective',
   'slo.tbt_s': 'SLA service level objective ITL',
-  'fleet.router': 'load balancer routing prefix-aware 负载均衡',
+  'fleet.router': 'load balancer routing prefix-aware llm-d Dynamo AIBrix smg production-stack gateway inference extension EPP 负载均衡',
+  'fleet.router_index.kind': 'KV events KV indexer approximate prefix index 前缀索引',
+  'fleet.router_view.scrape_ms': 'stale metrics staleness herd 过期 羊群',
   'workload.rate_rps': 'QPS requests per second traffic load 流量',
 };

@@ -147,6 +147,7 @@ impl Fleet {
         let batches = state.stages + state.facts.batches_ahead;
         self.pipelines.push(Pipeline::new(state.stages, batches));
         self.replicas.push(replica);
+        self.introduce(place);
         self.set_queue_policy(place);
         let wakes_us = self.replicas[place].scheduler().wakes_us();
         if wakes_us < f64::INFINITY {

@@ -96,6 +96,8 @@ pub struct FleetSummary {
     pub per_pool: Vec<PoolRow>,
     /// Every replica.
     pub per_replica: Vec<ReplicaRow>,
+    /// Time in iterations of the busiest replica over their mean; missing where nothing ran.
+    pub imbalance: Option<f64>,
     /// Execution time of the iterations of a request.
     pub execution_s: Distribution,
     /// How long it was stalled, waited between stages, or waited after a preemption, from its first iteration on.
@@ -123,6 +125,7 @@ pub fn fleet_summary(report: &Report, usage: &FleetUtilization) -> FleetSummary 
     let per_replica = rows(report, &usage.replicas, usage.spans.held());
     FleetSummary {
         per_pool: pools(report, &per_replica),
+        imbalance: imbalance(&per_replica),
         operators_s: used(&usage.totals_us).map(|(class, us)| (class.name(), us / 1e6)).collect(),
         per_replica,
         execution_s,
@@ -179,6 +182,12 @@ fn rows(report: &Report, sums: &[ReplicaUsage], held: &[HeldKv]) -> Vec<ReplicaR
     }
     report.timeline.preemptions.iter().for_each(|e| rows[e.replica].preemptions += 1);
     rows
+}
+
+fn imbalance(rows: &[ReplicaRow]) -> Option<f64> {
+    let busy_s = || rows.iter().map(|row| row.busy.unwrap_or(0.0) * row.billed_s);
+    let mean_s = busy_s().sum::<f64>() / rows.len() as f64;
+    (mean_s > 0.0).then(|| busy_s().fold(0.0, f64::max) / mean_s)
 }
 
 fn pools(report: &Report, replicas: &[ReplicaRow]) -> Vec<PoolRow> {

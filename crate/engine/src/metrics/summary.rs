@@ -141,6 +141,23 @@ pub struct HostCacheUse {
     pub store_link: Option<f64>,
 }
 
+/// What a router with an index believed to be cached where it sent requests, beside what they found there when they were first
+/// admitted. Prompt tokens of admitted requests.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct RoutingUse {
+    /// Believed to be cached.
+    pub believed_tokens: u64,
+    /// Found.
+    pub found_tokens: u64,
+    /// Believed, and not found: false hits.
+    pub false_tokens: u64,
+    /// Found, and not believed: missed hits.
+    pub missed_tokens: u64,
+    /// False hits over what was believed.
+    pub false_share: Option<f64>,
+}
+
 /// Use of the GPU over the makespan.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
@@ -221,6 +238,10 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
     pub host_cache: Option<HostCacheUse>,
+    /// What the router believed of it; missing where it keeps no index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "types", ts(optional))]
+    pub routing: Option<RoutingUse>,
     /// The GPU.
     pub gpu: GpuUse,
     /// Preemptions of running requests; S-LoRA has none.
@@ -338,6 +359,14 @@ pub fn summarise_spans(
         },
         prefix_cache: prefix_cache(report),
         host_cache: host_cache(report, makespan_us),
+        routing: report.routing.map(|totals| RoutingUse {
+            believed_tokens: totals.believed_tokens,
+            found_tokens: totals.found_tokens,
+            false_tokens: totals.false_tokens,
+            missed_tokens: totals.missed_tokens,
+            false_share: (totals.believed_tokens > 0)
+                .then(|| totals.false_tokens as f64 / totals.believed_tokens as f64),
+        }),
         gpu: GpuUse {
             busy: mean_over_time(busy.busy_us),
             load: None,

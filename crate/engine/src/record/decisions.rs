@@ -23,6 +23,8 @@ const NO_REQUEST: RequestId = RequestId::new(u32::MAX);
 pub enum Verdict {
     /// The gateway gave the request to the engine.
     Forwarded,
+    /// A router with a rule sent it to the replica.
+    Routed,
     /// It joins the batch.
     Admitted,
     /// It has its blocks, and a lower tier of the KV cache copies into them what it has; those behind it go on.
@@ -48,6 +50,7 @@ impl Verdict {
     pub fn name(self) -> &'static str {
         match self {
             Self::Forwarded => "forwarded",
+            Self::Routed => "routed",
             Self::Admitted => "admitted",
             Self::Loads => "loads",
             Self::Waits => "waits",
@@ -87,6 +90,8 @@ pub enum Test {
     LoraRank,
     /// Requests in the service, with the bound on them.
     InSystem,
+    /// The router: tokens of the prompt, with those of them that it believes to be cached on the replica.
+    CachedPrompt,
     /// The gateway: requests a minute of the client.
     RequestsPerMinute,
     /// The gateway: tokens a minute of the client.
@@ -114,6 +119,7 @@ impl Test {
             Self::RequestTokens => "request_tokens",
             Self::LoraRank => "lora_rank",
             Self::InSystem => "in_system",
+            Self::CachedPrompt => "cached_prompt",
             Self::RequestsPerMinute => "requests_per_minute",
             Self::TokensPerMinute => "tokens_per_minute",
             Self::Concurrency => "concurrency",
@@ -236,6 +242,32 @@ impl Decision {
     }
 }
 
+/// What a router believed of a replica when it sent a request, and how it rated it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RatedReplica {
+    /// Which one.
+    pub replica: ReplicaIndex,
+    /// Tokens of the prompt that are cached there.
+    pub cached_tokens: u32,
+    /// Prompt tokens that are to be computed there before it.
+    pub uncached_tokens: u64,
+    /// Requests that wait or run there.
+    pub requests: u32,
+    /// Its score, of which the highest is the best; `None`: a filter left it out.
+    pub score: Option<f64>,
+}
+
+/// The replicas among which a router chose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoutingChoice {
+    /// When, microseconds.
+    pub time_us: f64,
+    /// For which request.
+    pub request: RequestId,
+    /// All that it could be sent to, in their order.
+    pub replicas: Box<[RatedReplica]>,
+}
+
 /// The log; off, it costs a comparison at each decision.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DecisionLog(Option<Box<KeptDecisions>>);
@@ -246,6 +278,7 @@ struct KeptDecisions {
     /// The test for which each request, and behind the requests each replica's queue, waits or is skipped; `None`: it does not.
     holds: [Vec<Option<(Verdict, Test)>>; 2],
     loads: Vec<AdapterLoad>,
+    choices: Vec<RoutingChoice>,
 }
 
 impl DecisionLog {
@@ -273,10 +306,25 @@ impl DecisionLog {
         }
     }
 
+    /// Keeps the replicas among which a router chose.
+    pub(crate) fn add_choice(&mut self, choice: RoutingChoice) {
+        if let Some(kept) = &mut self.0 {
+            kept.choices.push(choice);
+        }
+    }
+
+    /// The choices of the router, in order of time.
+    pub(crate) fn take_choices(&mut self) -> Vec<RoutingChoice> {
+        self.0.as_mut().map_or_else(Vec::new, |kept| std::mem::take(&mut kept.choices))
+    }
+
     /// Requests are renamed by `places`.
     pub(crate) fn rename(&mut self, places: &[RequestId]) {
         let Some(kept) = &mut self.0 else { return };
         kept.decisions.iter_mut().for_each(|decision| decision.rename(places));
+        for choice in &mut kept.choices {
+            choice.request = places.get(choice.request.index()).copied().unwrap_or(choice.request);
+        }
     }
 
     /// The decisions in order of time; at equal times those before the router come first, then replica by replica.

@@ -8,6 +8,7 @@ mod blocks;
 mod held;
 #[cfg(test)]
 mod naive_pool;
+mod watch;
 
 use servescope_workload::{RequestId, Trace};
 
@@ -17,6 +18,7 @@ use crate::record::request_timings::PrefixLookups;
 
 pub(crate) use blocks::{BlockCache, BlockContents, contents_of};
 pub(crate) use held::Held;
+pub(crate) use watch::{BlockChange, BlockName};
 
 /// A number of tokens or iterations modulo the block size.
 #[inline]
@@ -153,6 +155,47 @@ impl KvCache {
         self.blocks.as_ref().map(|cache| cache.asked)
     }
 
+    /// Tokens in a block of the block size.
+    pub(crate) fn block_size(&self) -> u32 {
+        self.block_size
+    }
+
+    /// Tokens in a block that events tell of.
+    pub(crate) fn event_block_tokens(&self) -> u32 {
+        self.groups.first().map_or(self.block_size, |group| group.block_tokens)
+    }
+
+    /// From now on a router is told what admitted requests find, and every change if it asks for that.
+    pub(crate) fn watch(&mut self, takes_events: bool) {
+        if let Some(cache) = &mut self.blocks {
+            cache.watch = Some(Box::new(watch::CacheWatch { takes_events, ..watch::CacheWatch::default() }));
+        }
+    }
+
+    /// What changes from now on, changes at this time.
+    #[inline]
+    pub(crate) fn set_clock(&mut self, now_us: f64) {
+        if let Some(watch) = self.blocks.as_mut().and_then(|cache| cache.watch.as_mut()) {
+            watch.now_us = now_us;
+        }
+    }
+
+    /// What changed since the last call.
+    pub(crate) fn drain_changes(&mut self) -> Vec<BlockChange> {
+        let watch = self.blocks.as_mut().and_then(|cache| cache.watch.as_mut());
+        watch.map_or_else(Vec::new, |watch| std::mem::take(&mut watch.changes))
+    }
+
+    /// What admitted requests found; `None`: there is no prefix cache.
+    pub(crate) fn found(&self) -> Option<&[(RequestId, u32)]> {
+        self.blocks.as_ref().and_then(|cache| cache.watch.as_ref()).map(|watch| &watch.found[..])
+    }
+
+    /// The name of a request's block; `None`: no other request has it.
+    pub(crate) fn name_of(&self, trace: &Trace, id: RequestId, index: u32) -> Option<BlockName> {
+        self.blocks.as_ref()?.name_of(trace, id, index)
+    }
+
     /// Whether all layers keep every token, in one group.
     pub(crate) fn keeps_all_tokens(&self) -> bool {
         matches!(self.groups[..], [BlockGroup { kind: KvGroup::Full, .. }])
@@ -208,7 +251,11 @@ impl KvCache {
         cache.share(trace, id, count, held);
         self.used += before - cache.idle();
         cache.asked.tokens += u64::from(tokens);
-        cache.asked.cached_tokens += u64::from(count * cache.block_size());
+        let found = count * cache.block_size();
+        cache.asked.cached_tokens += u64::from(found);
+        if let Some(watch) = &mut cache.watch {
+            watch.found.push((id, found));
+        }
     }
 
     /// So many tokens of a request that was looked up are loaded from a lower tier.

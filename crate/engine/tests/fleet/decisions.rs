@@ -22,6 +22,8 @@ fn is_true_to_its_numbers(decision: &Decision, config: &PoolConfig) -> bool {
             need <= have + config.watermark_blocks
         }
         (Verdict::Admitted, Test::PeakTokens) => need < have,
+        // The last block of an index may end behind the prompt's last token that is looked up, never behind the prompt.
+        (Verdict::Routed, Test::CachedPrompt) => have <= need,
         (Verdict::Waits, Test::PeakTokens) => need >= have,
         (
             Verdict::Waits
@@ -58,6 +60,7 @@ fn check(report: &Report, config: &PoolConfig, stages: u32) -> Result<(), TestCa
                 prop_assert_eq!(report.results[id].outcome, Outcome::Rejected(reason));
             }
             Verdict::TimedOut => prop_assert_eq!(report.results[id].outcome, Outcome::TimedOut),
+            Verdict::Routed => prop_assert!(decision.replica().is_some()),
             Verdict::Forwarded => prop_assert!(false, "there is no gateway"),
         }
         held.remove(&id);
@@ -103,7 +106,7 @@ proptest! {
         prop_assert_eq!(recorded.len(), singly.len());
         prop_assert!(first_difference(&leaps, &steps).is_none());
         let without = fleet().run();
-        prop_assert!(Report { decisions: None, phases: None, ..leaps.clone() } == without, "the log changes the run");
+        prop_assert!(Report { decisions: None, phases: None, choices: Vec::new(), ..leaps.clone() } == without, "the log changes the run");
         if !config.reference_quirks {
             check(&leaps, &config, cost.stages)?;
         }

@@ -24,8 +24,8 @@ use servescope_engine::metrics::{fleet_summary, usage};
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::timeline::IterationRun;
 use servescope_engine::{
-    AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, PoolConfig, Preemption, SchedulerKind,
-    VllmRules,
+    AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, PoolConfig, Preemption,
+    RouterConstants, RouterView, SchedulerKind, VllmRules,
 };
 use servescope_engine::{Outcome, Report};
 use servescope_workload::Trace;
@@ -41,6 +41,7 @@ pub(crate) fn run(trace: &Arc<Trace>, config: PoolConfig, cost: Toy) -> (Report,
 }
 
 /// Runs to the end and says how many blocks stay in use, of the replicas and then of their hosts.
+#[expect(clippy::large_types_passed_by_value, reason = "they are passed on")]
 pub(crate) fn run_queued(
     trace: &Arc<Trace>,
     settings: (FleetConfig, PoolConfig),
@@ -298,7 +299,20 @@ proptest! {
         };
         let adapters = AdapterConfig { loading, ..config.adapters };
         let slow_config = PoolConfig { preemption, adapters, ..config };
-        let slow_rules = FleetConfig { queue_timeout_us: K * rules.queue_timeout_us, ..rules };
+        let view = RouterView {
+            ttl_us: K * rules.view.ttl_us,
+            event_delay_us: K * rules.view.event_delay_us,
+            scrape_us: K * rules.view.scrape_us,
+            ..rules.view
+        };
+        let constants = RouterConstants {
+            llmd_peak_prefill_tokens_per_s: rules.constants.llmd_peak_prefill_tokens_per_s / K,
+            llmd_max_ttft_penalty_us: K * rules.constants.llmd_max_ttft_penalty_us,
+            vtc_window_us: K * rules.constants.vtc_window_us,
+            ..rules.constants
+        };
+        let slow_rules =
+            FleetConfig { queue_timeout_us: K * rules.queue_timeout_us, view, constants, ..rules };
         let quick = fleet(Arc::new(trace), (rules, config), cost).run();
         let slow = fleet(Arc::new(slow), (slow_rules, slow_config), Slow(cost, K)).run();
         prop_assert_eq!(quick.preemptions, slow.preemptions);

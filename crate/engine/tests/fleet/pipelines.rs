@@ -35,6 +35,7 @@ prop_compose! {
 }
 
 /// What a fleet makes of a trace: with turns played at once, and one by one.
+#[expect(clippy::large_types_passed_by_value, reason = "they are passed on")]
 fn both(
     trace: &Arc<Trace>,
     settings: (FleetConfig, PoolConfig),

@@ -14,6 +14,7 @@ use super::any::{any_config, any_cost, any_vllm, on_its_stages, sent_by_users};
 use super::is_plain;
 use super::toy::Toy;
 
+#[expect(clippy::large_types_passed_by_value, reason = "they are passed on")]
 fn reported(
     trace: &Arc<Trace>,
     settings: (FleetConfig, PoolConfig),

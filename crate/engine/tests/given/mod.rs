@@ -6,13 +6,14 @@ use proptest::prelude::*;
 use servescope_cost::{AdapterCost, BatchCost, LinearCost};
 use servescope_engine::observer::{EventSink, RouterEvent};
 use servescope_engine::{
-    AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, Pool, PoolConfig, Report, RouterKind,
+    AdapterConfig, AdapterLoading, AdapterMemory, CountSource, Fleet, FleetConfig, IndexKind, Pool,
+    PoolConfig, Report, RouterConstants, RouterKind, RouterView,
 };
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 /// Every router.
-pub(crate) const ROUTERS: [RouterKind; 8] = [
+pub(crate) const ROUTERS: [RouterKind; 20] = [
     RouterKind::RoundRobin,
     RouterKind::Random,
     RouterKind::LeastOutstanding,
@@ -21,6 +22,18 @@ pub(crate) const ROUTERS: [RouterKind; 8] = [
     RouterKind::LeastKv,
     RouterKind::AdapterAffinity,
     RouterKind::PrefixAffinity,
+    RouterKind::Llmd,
+    RouterKind::LlmdWeighted,
+    RouterKind::DynamoKv,
+    RouterKind::SglangCacheAware,
+    RouterKind::AibrixPrefixCache,
+    RouterKind::AibrixVtc,
+    RouterKind::PsKvaware,
+    RouterKind::PsPrefixaware,
+    RouterKind::PsSession,
+    RouterKind::Lmetric,
+    RouterKind::Lpwl,
+    RouterKind::ConsistentHash,
 ];
 
 /// A fleet of one pool.
@@ -33,14 +46,31 @@ pub(crate) fn fleet(
 }
 
 prop_compose! {
+    /// What a router sees: most often what it does by default.
+    fn any_view(most_us: u32)(
+        index in prop::sample::select(&[IndexKind::Approximate, IndexKind::Precise, IndexKind::True][..]),
+        counts in prop::sample::select(&[CountSource::Own, CountSource::Scraped][..]),
+        scrape_us in prop_oneof![1 => Just(0.0), 1 => (1..most_us).prop_map(f64::from)],
+        event_delay_us in prop_oneof![Just(0.0), (1..most_us).prop_map(f64::from)],
+        ttl_us in prop_oneof![Just(f64::INFINITY), (1..most_us).prop_map(f64::from)],
+        block_tokens in 1u32..40, index_blocks in 1u32..200, shards in 1u32..4,
+    ) -> RouterView {
+        let view = RouterView::default();
+        RouterView { index, counts, scrape_us, event_delay_us, ttl_us, block_tokens, index_blocks, shards, ..view }
+    }
+}
+
+prop_compose! {
     /// A fleet's bounds and its router; times are whole microseconds up to a bound.
     pub(crate) fn any_rules(most_us: u32)(
         router in prop::sample::select(&ROUTERS[..]),
+        view in prop_oneof![Just(RouterView::default()), any_view(most_us)],
         draws_as_python in any::<bool>(),
         max_in_system in prop_oneof![3 => Just(u32::MAX), 1 => 1u32..20],
         queue_timeout_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0..most_us).prop_map(f64::from)],
     ) -> FleetConfig {
-        FleetConfig { router, draws_as_python, max_in_system, queue_timeout_us, seed: 7 }
+        let constants = RouterConstants::default();
+        FleetConfig { router, view, constants, draws_as_python, max_in_system, queue_timeout_us, seed: 7 }
     }
 }
 

@@ -116,6 +116,7 @@ pub fn described(decision: &Decision) -> String {
     };
     let what = match decision.verdict {
         Verdict::Forwarded => format!("forwards request {id} to the engine"),
+        Verdict::Routed => format!("routes request {id}"),
         Verdict::Admitted => format!("admits request {id}"),
         Verdict::Loads => format!("begins to load KV blocks of request {id} from host memory"),
         Verdict::Waits => format!("leaves request {id} waiting"),
@@ -149,6 +150,7 @@ fn in_brackets(compared: &Compared) -> String {
         Test::RequestTokens => "bound on tokens",
         Test::LoraRank => "LoRA rank",
         Test::InSystem => "requests in the service",
+        Test::CachedPrompt => "prompt",
         Test::RequestsPerMinute => "requests a minute",
         Test::TokensPerMinute => "tokens a minute",
         Test::Concurrency => "concurrency",
@@ -162,6 +164,7 @@ fn in_brackets(compared: &Compared) -> String {
         }
         Test::PeakTokens => format!(" ({name}: {need}, less than {have} allowed)"),
         Test::TokensUnderWay => format!(" ({name}: {need})"),
+        Test::CachedPrompt => format!(" ({name}: {need} tokens, {have} believed to be cached)"),
         _ => format!(" ({name}: {need}, at most {have})"),
     }
 }

@@ -113,6 +113,11 @@ pub const ROWS: &[Row] = &[
     row("host_cache.mean_load_s", Number, Seconds, Less, "the mean time of a load from host memory"),
     row("host_cache.load_link", Number, Share, Neither, "the use of the link from host memory"),
     row("host_cache.store_link", Number, Share, Neither, "the use of the link to host memory"),
+    row("routing.believed_tokens", Number, Tokens, Neither, "prompt tokens believed to be cached"),
+    row("routing.found_tokens", Number, Tokens, Neither, "prompt tokens found where they were sent"),
+    row("routing.false_tokens", Number, Tokens, Less, "prompt tokens of false hits"),
+    row("routing.missed_tokens", Number, Tokens, Less, "prompt tokens of missed hits"),
+    row("routing.false_share", Number, Share, Less, "the share of false hits"),
     row("prefix.block_tokens", Number, Tokens, Neither, "the prefix block size"),
     row("prefix.hit_share", Number, Share, Neither, "the hit rate of a prefix cache without limit"),
     row("gpu.busy", Number, Share, Neither, "the busy share of the GPUs"),
@@ -127,6 +132,7 @@ pub const ROWS: &[Row] = &[
     row("adapters.evictions", Number, Count, Neither, "the number of adapter evictions"),
     row("adapters.load_s", Number, Seconds, Less, "the time of adapter loads"),
     row("adapters.asked_for", Number, Count, Neither, "the number of adapters requested"),
+    row("fleet.imbalance", Number, Count, Less, "the imbalance of the replicas"),
     row("fleet.operators_s", Keys(operators), Seconds, Less, "GPU time"),
     row("fleet.execution_s", Distribution, Seconds, Less, "execution time"),
     row("fleet.preempted_s", Distribution, Seconds, Less, "stalled or preempted time"),
@@ -300,6 +306,8 @@ mod tests {
                 ("gateway.kind", "proxy"),
                 ("scheduler.kind", "vllm_v1"),
                 ("cost.kind", "roofline"),
+                ("fleet.replicas", "2"),
+                ("fleet.router", "lpwl"),
             ],
             &[("cost.kind", "roofline"), ("fleet.model", "own"), ("scheduler.kind", "vllm_v1")],
             &[("cost.kind", "linear")],
@@ -323,7 +331,8 @@ mod tests {
         }
         let is_part = |path: &String| {
             NO_METRICS.contains(&path.as_str())
-                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "expected_error"].contains(&path.as_str())
+                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "routing", "expected_error"]
+                    .contains(&path.as_str())
                 // It is of the deployment, not of the run.
                 || path.split('.').next() == Some("memory")
         };

@@ -128,6 +128,25 @@ const LAUNCH_LOAD: &[(&str, &str)] = &[
     ("fleet.tensor_parallel", "4"),
 ];
 
+/// Prompts that share their starts, and requests of unequal lengths, on several replicas behind a router that remembers little.
+const ROUTER_LOAD: &[(&str, &str)] = &[
+    ("workload.rate_rps", "30"),
+    ("workload.duration_s", "6"),
+    ("workload.users.count", "4"),
+    ("workload.adapters.count", "3"),
+    ("workload.adapters.ranks", "8,64"),
+    ("workload.input_tokens.high", "200"),
+    ("workload.output_tokens.high", "150"),
+    ("workload.sessions.kind", "held"),
+    ("workload.think.mean_s", "1"),
+    ("workload.prefix.kind", "tree"),
+    ("workload.prefix.system_tokens", "600"),
+    ("fleet.replicas", "3"),
+    ("scheduler.max_running_requests", "6"),
+    ("fleet.router_index.blocks", "40"),
+    ("fleet.routers.sglang_cache_aware.balance_abs_threshold", "1"),
+];
+
 /// What all have: a pair of GPU and model whose operators were timed, and curves that change within the run.
 const COMMON: [(&str, &str); 10] = [
     ("fleet.gpu", "a100_80_sxm"),
@@ -154,7 +173,7 @@ fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
         }
         Rc::new(scenario)
     };
-    LOADS.iter().chain(&[VLLM_LOAD, LAUNCH_LOAD]).map(load).collect()
+    LOADS.iter().chain(&[VLLM_LOAD, LAUNCH_LOAD, ROUTER_LOAD]).map(load).collect()
 }
 
 fn names(id: Id) -> &'static [&'static str] {
@@ -172,9 +191,10 @@ fn cell(
 ) -> Cell {
     let context = NoteContext { purpose: aim(id), ..NoteContext::default() };
     let path = id.row().id;
-    // The last load is for the largest CUDA graph alone, the one before it for the settings of vLLM v1.
+    // The loads behind the others are for the settings of vLLM v1, the largest CUDA graph and routers alone.
     let loads = match id {
-        Id::CapturedTokens => loads,
+        Id::CapturedTokens => &loads[..LOADS.len() + 2],
+        _ if path.starts_with("fleet.router") => &loads[LOADS.len() + 2..],
         _ if is_of_vllm_v1(id) => &loads[..=LOADS.len()],
         _ => &loads[..LOADS.len()],
     };

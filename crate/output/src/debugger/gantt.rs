@@ -194,7 +194,11 @@ fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 
                 until(spans, decision.time_us, waits, runs);
                 waits = LOADING;
             }
-            Verdict::Waits | Verdict::Skipped | Verdict::Rejected(_) | Verdict::TimedOut => {}
+            Verdict::Routed
+            | Verdict::Waits
+            | Verdict::Skipped
+            | Verdict::Rejected(_)
+            | Verdict::TimedOut => {}
         }
     }
     until(spans, end_us, waits, runs);

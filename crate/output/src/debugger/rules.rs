@@ -29,6 +29,7 @@ pub const CODES: &[&str] = &[
     "lightllm",
     "vllm_v1",
     "bounds",
+    "router",
     "rpm",
     "queue_timeout",
     "early_abort",
@@ -58,6 +59,7 @@ const fn rule(code: &'static str, name: &'static str, doc: &'static str, source:
 
 const GLOSSARY: &str = "docs/glossary.md";
 const GATEWAY: &str = "docs/gateway.md";
+const ROUTERS: &str = "docs/routers.md";
 const ORDERS: &str = "docs/orders.md";
 const ADAPTERS: &str = "docs/adapters.md";
 
@@ -112,6 +114,7 @@ pub(crate) fn of_decision(decision: &Decision, kind: SchedulerKind) -> Rule {
             rule("bounds", "bounds of the server", GLOSSARY, "crate/engine/src/engine/rejection.rs")
         }
         (None, ..) => gateway(decision),
+        (_, _, Verdict::Routed) => rule("router", "router", ROUTERS, "crate/engine/src/router/rules.rs"),
         (_, Test::RequestsPerMinute, _) => {
             rule("rpm", "requests per minute", ORDERS, "crate/engine/src/replica/queue/rpm.rs")
         }

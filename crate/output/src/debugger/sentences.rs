@@ -21,6 +21,7 @@ pub struct Sentence {
 /// Every sentence with its code; `{name}` is a place for a parameter.
 pub const SENTENCES: &[(&str, &str)] = &[
     ("forwarded", "The gateway forwards request {request} to the engine."),
+    ("routed", "The router sends request {request} to this replica."),
     (
         "gateway_waits",
         "Request {request} stays at the head of the gateway's queue, and no other request is forwarded.",
@@ -94,6 +95,7 @@ pub const SENTENCES: &[(&str, &str)] = &[
         "kv_reservation",
         "Its predicted {need} tokens do not fit: {have} tokens of the KV pool are free and not reserved.",
     ),
+    ("cached_prompt", "Tokens of its prompt: {need}; believed to be cached here: {have}."),
     ("fair_share", "The service is overloaded, and its client has used more than an equal share."),
     ("kv_pool", "It does not fit the KV pool, not even alone."),
 ];
@@ -178,6 +180,7 @@ pub(crate) fn verdict(decision: &Decision) -> Sentence {
     };
     match decision.verdict {
         Verdict::Forwarded => Sentence::new("forwarded", [request]),
+        Verdict::Routed => Sentence::new("routed", [request]),
         Verdict::Admitted => Sentence::new("admitted", [request]),
         Verdict::Loads => Sentence::new("loads", [request]),
         Verdict::Waits => Sentence::new(if is_gateways { "gateway_waits" } else { "waits" }, [request]),
@@ -224,6 +227,7 @@ pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Sentence> 
         (Test::Concurrency, None) => "client_concurrency",
         (Test::Concurrency, _) => "concurrency",
         (Test::KvReservation, _) => "kv_reservation",
+        (Test::CachedPrompt, _) => "cached_prompt",
         (Test::FairShare, _) => "fair_share",
     };
     let mut params = Vec::new();

@@ -1,7 +1,7 @@
 //! What one step shows: what was decided by which test, the queue in its order, KV memory, adapters, counters. Times in seconds.
 
 use serde::Serialize;
-use servescope_engine::decisions::{Decision, Test, Verdict};
+use servescope_engine::decisions::{Decision, RatedReplica, RoutingChoice, Test, Verdict};
 use servescope_engine::queue::{Client, ClientId};
 use servescope_engine::snapshot::{ReplicaSnapshot, WaitingEntry};
 use servescope_engine::steps::{DebugStep, StepState};
@@ -216,6 +216,24 @@ pub struct CountersView {
     pub rows: Vec<CounterRow>,
 }
 
+/// A replica that the router could send the request to, as the router saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepRated"))]
+pub struct RatedRow {
+    /// Which one.
+    pub replica: u16,
+    /// Tokens of the prompt that are believed to be cached there.
+    pub cached_tokens: u32,
+    /// Prompt tokens that are to be computed there before it.
+    pub uncached_tokens: u64,
+    /// Requests that wait or run there.
+    pub requests: u32,
+    /// Its score, of which the highest is the best; none of one that a filter left out.
+    pub score: Option<f64>,
+    /// Whether the request went there.
+    pub is_chosen: bool,
+}
+
 /// Limits of the scheduler and how near the look is to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepLimits"))]
@@ -308,6 +326,8 @@ pub struct StepView {
     pub counters: Option<CountersView>,
     /// The gateway.
     pub gateway: Option<GatewayView>,
+    /// What a router with a rule chose among; none of other steps.
+    pub router: Option<Vec<RatedRow>>,
     /// Every replica just before the step's time.
     pub replicas: Vec<StepReplica>,
 }
@@ -413,8 +433,27 @@ pub(super) fn view(context: &StepContext<'_>, step: &DebugStep, state: &StepStat
         adapters: looked.and_then(adapters),
         counters: counters(context, state),
         gateway: state.gateway.as_ref().map(gateway),
+        router: router(context, step),
         replicas: replicas(state),
     }
+}
+
+fn router(context: &StepContext<'_>, step: &DebugStep) -> Option<Vec<RatedRow>> {
+    let DebugStep::Decision(decision) = step else { return None };
+    let (chosen, request) = (decision.replica()?, decision.request()?);
+    let is_it = |choice: &&RoutingChoice| choice.request == request && choice.time_us == decision.time_us;
+    let choices = &context.report.choices;
+    let first = choices.partition_point(|choice| choice.time_us < decision.time_us);
+    let choice = choices[first..].iter().find(is_it).filter(|_| decision.verdict == Verdict::Routed)?;
+    let row = |rated: &RatedReplica| RatedRow {
+        replica: rated.replica.get(),
+        cached_tokens: rated.cached_tokens,
+        uncached_tokens: rated.uncached_tokens,
+        requests: rated.requests,
+        score: rated.score,
+        is_chosen: rated.replica == chosen,
+    };
+    Some(choice.replicas.iter().map(row).collect())
 }
 
 fn test(context: &StepContext<'_>, decision: &Decision) -> Option<TestView> {

@@ -124,6 +124,7 @@ pub(super) const KNOWS_USERS: &[Condition] = &[
     when_in(Id::ClientKind, &["each"]),
     when_in(Id::Loop, &["closed"]),
     above(Id::UserTokens, 0.0),
+    when_in(Id::Router, &["aibrix_vtc", "consistent_hash"]),
 ];
 /// Where they depend on which adapter it asks for. Under the linear model adapters of one rank that are all in memory cost the
 /// same.
@@ -134,8 +135,22 @@ pub(super) const KNOWS_ADAPTERS: &[Condition] = &[
     when_in(Id::OrderClient, &["adapter"]),
     when_in(Id::GatewayClient, &["adapter"]),
     when_in(Id::Router, &["adapter_affinity"]),
+    when_in(Id::Router, INDEXED),
     above(Id::AdapterTokens, 0.0),
 ];
+/// Routers that ask an index what is cached.
+pub(super) const INDEXED: &[&str] = &[
+    "llmd",
+    "llmd_weighted",
+    "dynamo_kv",
+    "sglang_cache_aware",
+    "aibrix_prefix_cache",
+    "ps_kvaware",
+    "ps_prefixaware",
+    "lmetric",
+    "lpwl",
+];
+pub(super) const APPROXIMATE: Condition = when_in(Id::RouterIndex, &["approximate"]);
 /// Quotas that are checked.
 pub(super) const RPM: Condition = all(&[Condition::Checks("rpm"), above(Id::GatewayRpm, 0.0)]);
 pub(super) const TPM: Condition = all(&[

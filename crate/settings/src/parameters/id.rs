@@ -44,6 +44,13 @@ ids! {
     HostCacheRate HostCacheBase MaxTotalTokens
     AdapterMemory LoraKernels MaxLoras MaxLoraRank MaxCpuLoras HostRate DiskRate
 
+    RouterIndex IndexTtl IndexBlocks IndexBlockTokens IndexEviction EventDelay RouterCounts RouterScrape
+    RouterShards LlmdAffinity LlmdExploration LlmdPeakPrefill LlmdTtftPenalty LlmdLoadTokens
+    LlmdPrefixWeight LlmdQueueWeight LlmdKvWeight DynamoOverlapCredit DynamoPrefillScale
+    DynamoActiveWeight DynamoTemperature SglangCacheThreshold SglangBalanceAbs SglangBalanceRel SglangMiss
+    AibrixImbalance AibrixDeviations VtcFairnessWeight VtcUtilizationWeight VtcMaxLoad
+    VtcWindow PsKvawareThreshold HashBound
+
     GpuMemory GpuBandwidth GpuBf16 GpuFp8 GpuFp4 GpuLink
     ModelLayers ModelHidden ModelHeads ModelKvHeads ModelHeadDim ModelWindow ModelWindowLayers ModelMlp
     ModelGated ModelVocabulary ModelContext ModelTied ModelExperts ModelExpertsPerToken ModelExpertSize

@@ -10,6 +10,7 @@ mod gateway;
 mod model;
 mod queue;
 mod replicas;
+mod routing;
 mod run;
 mod traffic;
 
@@ -19,6 +20,7 @@ pub static TABLE: [Parameter; Id::ALL.len()] = by_id(&[
     queue::ROWS,
     gateway::ROWS,
     replicas::ROWS,
+    routing::ROWS,
     model::ROWS,
     clients::ROWS,
     cost::ROWS,

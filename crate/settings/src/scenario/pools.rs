@@ -13,8 +13,11 @@ const MOST_POOLS: usize = 15;
 
 /// Settings whose paths say that they are a replica's, and which are the whole fleet's: where requests go and in which order
 /// they wait.
-const OF_FLEET: [&str; 10] = [
+const OF_FLEET: [&str; 13] = [
     "fleet.router",
+    "fleet.router_index.",
+    "fleet.router_view.",
+    "fleet.routers.",
     "fleet.pools",
     "scheduler.order",
     "scheduler.client",

@@ -36,6 +36,8 @@ impl Scenario {
     pub fn fleet(&self) -> FleetConfig {
         FleetConfig {
             router: self.chosen(choices::ROUTER),
+            view: self.router_view(),
+            constants: self.router_constants(),
             seed: self.number(Id::Seed) as u64,
             draws_as_python: self.flag(Id::OriginalBlocking),
             max_in_system: Some(self.whole(Id::MaxInSystem)).filter(|&n| n > 0).unwrap_or(u32::MAX),

@@ -226,6 +226,7 @@ export const module: ModuleTexts = {
   'note.sessions_not_made': '合成 trace 的请求不属于会话：各自独立到达',
 
   'sentence.forwarded': '网关将请求 {request} 转发给引擎。',
+  'sentence.routed': '路由器将请求 {request} 发给这个副本。',
   'sentence.gateway_waits': '请求 {request} 留在网关队列的队首，其他请求也不转发。',
   'sentence.gateway_skipped': '请求 {request} 等待其自身客户端的限制，其他客户端的请求继续。',
   'sentence.admitted': '准入请求 {request}：它加入批次。',
@@ -263,6 +264,7 @@ export const module: ModuleTexts = {
   'sentence.concurrency': '它将是引擎中的第 {need} 个请求；最多 {have} 个。',
   'sentence.client_concurrency': '其客户端在引擎中的请求数已达上限。',
   'sentence.kv_reservation': '它预测的 {need} 个 token 放不下：KV 池中空闲且未预留的 token 有 {have} 个。',
+  'sentence.cached_prompt': '其提示词有 {need} 个 token，认为其中 {have} 个已缓存在这里。',
   'sentence.fair_share': '服务过载，且其客户端的用量超过均分份额。',
   'sentence.kv_pool': '即使单独运行，它也放不进 KV 池。',
 
@@ -274,6 +276,7 @@ export const module: ModuleTexts = {
   'rule.lightllm': 'LightLLM：批次的峰值 KV 显存',
   'rule.vllm_v1': 'vLLM v1：先运行中的请求，后等待中的请求',
   'rule.bounds': '服务器的限制',
+  'rule.router': '路由器',
   'rule.rpm': '每分钟请求数',
   'rule.queue_timeout': '排队超时',
   'rule.early_abort': 'S-LoRA：提前中止',

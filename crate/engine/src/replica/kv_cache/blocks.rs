@@ -12,6 +12,7 @@ use std::ops::Range;
 use servescope_workload::{RequestId, Trace};
 
 use super::held::{GroupBlocks, Held};
+use super::watch::{BlockName, CacheWatch};
 use crate::config::kv_groups::{BlockGroup, KvGroup, common_multiple};
 use crate::record::request_timings::PrefixLookups;
 
@@ -127,6 +128,8 @@ pub(crate) struct BlockCache {
     forgotten: Vec<u32>,
     /// What admitted requests asked it for.
     pub(super) asked: PrefixLookups,
+    /// What a router is told, where one asks.
+    pub(super) watch: Option<Box<CacheWatch>>,
 }
 
 impl BlockCache {
@@ -145,6 +148,24 @@ impl BlockCache {
             has_lower_tier: false,
             forgotten: Vec::new(),
             asked: PrefixLookups::default(),
+            watch: None,
+        }
+    }
+
+    /// The name of a request's block, of the first group; `None`: the trace does not describe it.
+    pub(super) fn name_of(&self, trace: &Trace, id: RequestId, index: u32) -> Option<BlockName> {
+        match prefix_contents(trace, id, index, self.groups[0].block_tokens)? {
+            BlockContents::Prefix(adapter, block, part) => Some((adapter, block, part)),
+            BlockContents::Own(..) => None,
+        }
+    }
+
+    /// A router that asks is told that some contents are found from now on, or no more.
+    fn tell(&mut self, group: u32, contents: BlockContents, is_stored: bool) {
+        if let (Some(watch), 0, BlockContents::Prefix(adapter, block, part)) =
+            (&mut self.watch, group, contents)
+        {
+            watch.note((adapter, block, part), is_stored);
         }
     }
 
@@ -517,7 +538,11 @@ impl BlockCache {
         if std::mem::replace(&mut entry.is_found, true) {
             return;
         }
-        let mut at = self.first[entry.group as usize].get_or_insert(entry.contents, block);
+        let (group, contents) = (entry.group, entry.contents);
+        let mut at = self.first[group as usize].get_or_insert(contents, block);
+        if at == block {
+            self.tell(group, contents, true);
+        }
         // The one that was cached first is found; the others stand behind it in their order.
         while at != block {
             let next = &mut self.blocks[at as usize].twin;
@@ -541,7 +566,11 @@ impl BlockCache {
         let first = &mut self.first[group as usize];
         let Some(mut at) = first.get(contents) else { return };
         if at == block {
-            return first.replace(contents, twin);
+            first.replace(contents, twin);
+            if twin == NONE {
+                self.tell(group, contents, false);
+            }
+            return;
         }
         while self.blocks[at as usize].twin != block {
             at = self.blocks[at as usize].twin;

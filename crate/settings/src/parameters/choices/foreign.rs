@@ -6,7 +6,10 @@ use servescope_cost::memory_plan::vllm::VllmVersion;
 use servescope_engine::gateway::config::{Charge, RetryKind};
 use servescope_engine::gateway::load::LoadPolicy;
 use servescope_engine::queue::{Client, OutputAccounting, Prediction, TokenCost};
-use servescope_engine::{AdapterMemory, HostEviction, OffloadConnector, RouterKind, SchedulerKind};
+use servescope_engine::{
+    AdapterMemory, CountSource, HostEviction, IndexKind, MissTarget, OffloadConnector, RouterKind,
+    SchedulerKind,
+};
 use servescope_workload::ArrivalsPer;
 use servescope_workload::sessions::AtCap;
 
@@ -94,6 +97,34 @@ foreign_choices! {
         LeastKv = "least_kv",
         AdapterAffinity = "adapter_affinity",
         PrefixAffinity = "prefix_affinity",
+        Llmd = "llmd",
+        LlmdWeighted = "llmd_weighted",
+        DynamoKv = "dynamo_kv",
+        SglangCacheAware = "sglang_cache_aware",
+        AibrixPrefixCache = "aibrix_prefix_cache",
+        AibrixVtc = "aibrix_vtc",
+        PsKvaware = "ps_kvaware",
+        PsPrefixaware = "ps_prefixaware",
+        PsSession = "ps_session",
+        Lmetric = "lmetric",
+        Lpwl = "lpwl",
+        ConsistentHash = "consistent_hash",
+    }
+
+    IndexKind (INDEX_KIND = RouterIndex) {
+        Approximate = "approximate",
+        Precise = "precise",
+        True = "true",
+    }
+
+    CountSource (COUNT_SOURCE = RouterCounts) {
+        Own = "own",
+        Scraped = "scraped",
+    }
+
+    MissTarget (MISS_TARGET = SglangMiss) {
+        Tree = "tree",
+        Load = "load",
     }
 
     PriceKind (PRICE_KIND = PriceKind) {

@@ -79,7 +79,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
             when_not_in(Id::Pools, &[""]),
             when_not_in(Id::PoolSchedule, &[""]),
         ])])
-        .doc("Router", "Load-balancing policy; requests do not migrate. Prefix affinity takes the replica that was sent the longest matching prefix (cache_aware of SGLang's router), adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.")),
+        .doc("Router", "Load-balancing policy; requests do not migrate. One with the name of a system decides by that system's rule, and by what its router knows. Prefix affinity takes the replica that was sent the longest matching prefix, adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.")),
     (Id::ChunkTokens, row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
         .when(&[when_in(Id::SchedulerKind, &["sarathi"])])
         .doc("Chunk size", "Chunked prefill: decode tokens and chunks of prompts together are at most this many tokens an iteration.")),

@@ -1,0 +1,33 @@
+//! What a router learns of one replica's prefix cache: events of stored and removed blocks, and what admitted requests found.
+
+use servescope_workload::RequestId;
+
+/// The contents of a KV block that several requests may have: adapter, block of the trace, place in that.
+pub(crate) type BlockName = (u32, u64, u32);
+
+/// Requests find a block from a time on, or no more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct BlockChange {
+    pub(crate) time_us: f64,
+    pub(crate) block: BlockName,
+    pub(crate) is_stored: bool,
+}
+
+/// What was not told yet.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CacheWatch {
+    /// Whether events are asked for, beside what requests found.
+    pub(super) takes_events: bool,
+    pub(super) now_us: f64,
+    pub(super) changes: Vec<BlockChange>,
+    /// Requests and the tokens that they found when they were admitted, each time that they were.
+    pub(super) found: Vec<(RequestId, u32)>,
+}
+
+impl CacheWatch {
+    pub(super) fn note(&mut self, block: BlockName, is_stored: bool) {
+        if self.takes_events {
+            self.changes.push(BlockChange { time_us: self.now_us, block, is_stored });
+        }
+    }
+}
