@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use servescope_workload::formats;
+use servescope_workload::formats::{self, AgentSession, Call, Contents};
 use servescope_workload::statistics::HitCurve;
 
 /// Blocks, and the share of those asked for that a cache for so many finds.
@@ -69,16 +69,18 @@ fn a_chat_trace() {
 #[test]
 fn agent_sessions() {
     let Some((path, bytes)) = trace_named("claude_code_sessions_a") else { return };
-    let trace = formats::read(&bytes).expect("a trace").trace;
-    let metadata = trace.metadata.as_deref().expect("sessions");
-    // The sessions' own requests, each from the start of its session; equal times in the order of the sessions.
-    let is_own = |id: &usize| !metadata.session.names[metadata.session.index[*id] as usize].contains('/');
-    let mut order: Vec<usize> = (0..trace.len()).filter(is_own).collect();
-    order.sort_by(|&one, &other| {
-        let key = |id: usize| (trace.arrival_us[id], trace.user[id]);
-        key(one).0.total_cmp(&key(other).0).then(key(one).1.cmp(&key(other).1))
-    });
-    let curve = HitCurve::of_requests(order.iter().map(|&id| (metadata.prefix.of(id), &[][..])));
+    let Contents::Sessions(sessions) = formats::open(&bytes).expect("a trace").contents else {
+        panic!("{}: agent sessions", path.display())
+    };
+    // The sessions' own requests, each from the start of its session; equal times in the order of the sessions. Ids have meaning
+    // inside a session only.
+    let of_session = |(place, session): (u64, &AgentSession)| {
+        let ids = |call: &Call| call.hash_ids.iter().map(|id| (place << 40) ^ id).collect::<Vec<u64>>();
+        session.calls.iter().map(|call| (call.arrival_us, place, ids(call))).collect::<Vec<_>>()
+    };
+    let mut order: Vec<_> = (0..).zip(&sessions).flat_map(of_session).collect();
+    order.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+    let curve = HitCurve::of_requests(order.iter().map(|request| (&request.2[..], &[][..])));
     assert_eq!((order.len(), curve.blocks()), (5_564, 13_214_453));
     for (tokens, expected) in SESSIONS {
         let share = curve.share(tokens / 64);

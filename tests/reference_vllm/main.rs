@@ -1,10 +1,11 @@
 //! Runs of vLLM's own v1 scheduler, iteration by iteration: which requests, how many tokens, who is preempted, what was
-//! cached, every time within a microsecond.
+//! cached, loaded and stored, every time within a microsecond.
 //!
 //! The folders are `vllm` and `vllm-next` in the one that `SERVESCOPE_REFERENCE` names, otherwise in `tests/reference/`; each
 //! `*.json.gz` below them, or unpacked file, is a run. Of runs with clients that go away the batches are compared, and the requests that stay.
 
 mod batches;
+mod copies;
 mod given;
 mod next;
 mod results;
@@ -27,7 +28,7 @@ fn check(given: &Given, name: &str) -> Result<usize, String> {
     if leaps != ran.report || given.fleet().run() != ran.report {
         return Err("fast-forwarded iterations differ from single ones".to_owned());
     }
-    Ok(ran.batches + results::check(given, &ran)?)
+    Ok(ran.batches + copies::check(given, &ran.report)? + results::check(given, &ran)?)
 }
 
 #[test]

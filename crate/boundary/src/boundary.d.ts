@@ -1132,6 +1132,24 @@ export type Holders = {
   most: Array<Holder>,
 };
 
+/** What tiers of host memory did, of all replicas. */
+export type HostCacheUse = {
+  /** Prompt tokens that were found in host memory, over those looked up. */
+  hit_rate: number | null,
+  /** Prompt tokens that were found in host memory, loaded and not computed again. */
+  loaded_tokens: number,
+  /** KV blocks that were copied to the host. */
+  stored_blocks: number,
+  /** KV blocks that were copied from the host. */
+  loaded_blocks: number,
+  /** From the decision to load to the scheduler's knowledge that it has ended, seconds, in the mean of all loads. */
+  mean_load_s: number | null,
+  /** Share of the makespan in which a replica's blocks were copied to its GPUs, in the mean of all replicas. */
+  load_link: number | null,
+  /** The same to its host. */
+  store_link: number | null,
+};
+
 /**
  * KV memory over pool, over the makespan: the tokens held on average, and at the most; of a fleet the most blocks of any
  * replica, those included that are reserved or not full.
@@ -2413,6 +2431,8 @@ export type StepKv = {
   host: number,
   /** Blocks that are counted at more than one request. */
   shared: number,
+  /** Blocks that are held by copies to host memory alone. */
+  copied: number,
   /** Tokens in a block. */
   block_tokens: number,
   /** Blocks by request, in the order of admission. */
@@ -2684,6 +2704,8 @@ export type Summary = {
   kv: KvUsage,
   /** The prefix cache; missing where there is none. */
   prefix_cache: PrefixCacheUse | null,
+  /** What the tiers of host memory did; missing where there is none. */
+  host_cache?: HostCacheUse,
   /** What the router believed of it; missing where it keeps no index. */
   routing?: RoutingUse,
   /** The GPU. */

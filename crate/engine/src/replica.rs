@@ -366,7 +366,9 @@ impl Replica {
     /// A request joins the waiting queue; says whether that can change what the replica does next. A queue that stands still
     /// behind its head does so until something ends, whichever request joins, unless memory became free after the last look.
     pub(crate) fn enqueue(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) -> bool {
-        let was_empty = self.num_waiting == 0;
+        // Those that wait with blocks are not in the queue.
+        let with_blocks = self.kv_offload.as_ref().map_or(0, |tier| tier.waiting().count());
+        let was_empty = self.num_waiting as usize == with_blocks;
         self.charge_ended(context);
         context.requests[id].leg.replica = self.index;
         self.num_waiting += 1;

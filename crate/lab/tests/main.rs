@@ -5,6 +5,7 @@ mod combinations;
 mod default_scenario;
 mod fleets;
 mod growth;
+mod host_cache;
 mod kernel_bounds;
 mod load;
 #[path = "matrix/main.rs"]

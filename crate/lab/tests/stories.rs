@@ -157,6 +157,17 @@ fn prefix_caching_keeps_up_where_it_would_be_overloaded_without() {
 }
 
 #[test]
+fn host_memory_shortens_the_ttft_of_agents_whose_sessions_leave_the_gpu() {
+    both_sides("will_host_cache", |seed, without, with| {
+        let p90 = |run: &Summary| run.ttft_s.p90.unwrap_or(f64::NAN);
+        assert!(p90(without) > 3.0 * p90(with), "seed {seed}: {} {}", p90(without), p90(with));
+        let host = with.host_cache.expect("a tier");
+        assert!(host.hit_rate.is_some_and(|rate| rate > 0.05), "seed {seed}: {host:?}");
+        assert!(without.host_cache.is_none(), "seed {seed}");
+    });
+}
+
+#[test]
 fn a_small_bound_on_sequences_makes_requests_wait_beside_free_memory() {
     both_sides("will_flags", |seed, without, with| {
         assert!(median_ttft(with) > 1.0 && median_ttft(without) < 0.05, "seed {seed}");

@@ -6,6 +6,7 @@ mod cases;
 mod causes;
 mod checks;
 mod decisions;
+mod host_cache;
 mod long_runs;
 mod pipelines;
 mod pools;
