@@ -164,6 +164,7 @@ export const DOCS: readonly DocsPage[] = [
   { page: 'fit-and-twin', title: { en: 'A trace, its fit, and its twin', zh: 'trace、拟合与合成 trace' }, words: 'fit distribution synthetic 拟合' },
   { page: 'gateway', title: { en: 'The gateway', zh: '网关' }, words: 'quota rate limit RPM TPM 429 retry 配额 限流' },
   { page: 'glossary', title: { en: 'Glossary', zh: '词汇表' }, words: 'terms definitions 术语' },
+  { page: 'kv-tiers', title: { en: 'Host memory below the KV cache', zh: 'KV 缓存之下的主机内存' }, words: 'KV offload offloading tier CPU memory agents sessions KV transfer connector kv_offloading_size LMCache HiCache 主机内存 卸载 分层 智能体' },
   { page: 'lessons', title: { en: 'Lessons: notes for a teacher', zh: '课程：教师说明' }, words: 'class course teaching embed 教学 课堂' },
   { page: 'limits', title: { en: 'Limits: what is not simulated', zh: '局限：没有模拟什么' }, words: 'not modelled unsupported missing bounds 不支持 未建模' },
   { page: 'measured-hardware', title: { en: 'Measured hardware', zh: '实测硬件' }, words: 'kernels AIConfigurator InferenceX benchmark 算子 基准测试' },

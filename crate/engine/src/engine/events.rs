@@ -38,9 +38,8 @@ impl Event {
     fn rank(self) -> (u8, u16) {
         match self {
             Self::CountChanges { pool, .. } => (0, pool),
-            Self::ReplicaReady(replica) => (1, replica.get()),
             // A batch that is taken at this time reports the copy.
-            Self::CopyEnds(replica) => (1, replica.get()),
+            Self::ReplicaReady(replica) | Self::CopyEnds(replica) => (1, replica.get()),
             Self::WorkEnds(replica) | Self::StageEnds { replica, .. } => (2, replica.get()),
         }
     }

@@ -151,6 +151,17 @@ trait Connector: std::fmt::Debug {
     fn leaves(&mut self, kv: &mut KvCache, request: Seen<'_>, held: &Held, computed: u32, awaited: u32);
 }
 
+/// How far a load is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LoadProgress {
+    /// The iteration that is being formed lets it begin.
+    Begins,
+    UnderWay,
+    Loaded,
+    /// It was looked at since it is loaded: its blocks can be found by others.
+    Cached,
+}
+
 /// A request that holds blocks and waits: they are loaded, or it is to be admitted with them.
 #[derive(Debug, Clone)]
 pub(crate) struct Holder {
@@ -159,12 +170,8 @@ pub(crate) struct Holder {
     pub(crate) known: u32,
     /// Tokens whose blocks it has.
     pub(crate) computed: u32,
-    pub(crate) is_loaded: bool,
-    /// Whether it was looked at since it is loaded: its blocks can be found by others.
-    pub(crate) is_cached: bool,
+    progress: LoadProgress,
     is_gone: bool,
-    /// Whether the iteration that is being formed lets it begin.
-    is_new: bool,
 }
 
 impl Holder {
@@ -255,10 +262,8 @@ impl KvOffload {
             held,
             known,
             computed,
-            is_loaded: false,
-            is_cached: false,
+            progress: LoadProgress::Begins,
             is_gone: false,
-            is_new: true,
         });
     }
 
@@ -281,7 +286,7 @@ impl KvOffload {
         let Holder { known, .. } = self.holders[place];
         let request = self.seen(trace, id, known);
         self.connector.leaves(kv, request, &Held::default(), 0, 0);
-        if self.holders[place].is_loaded {
+        if matches!(self.holders[place].progress, LoadProgress::Loaded | LoadProgress::Cached) {
             let mut holder = self.holders.remove(place);
             kv.free_blocks(id, &mut holder.held, false);
         } else {
@@ -357,11 +362,16 @@ impl KvOffload {
             scheduled: chosen.iter().filter_map(of_chosen).collect(),
             preempted,
             is_idle: chosen.is_empty() && batch.is_empty() && list.order.is_empty(),
-            loading: holders.iter().filter(|holder| holder.is_new).map(|holder| &holder.held).collect(),
+            loading: holders
+                .iter()
+                .filter(|holder| holder.progress == LoadProgress::Begins)
+                .map(|holder| &holder.held)
+                .collect(),
             next_copy: last_copy,
         };
         let decided = connector.formed(kv, &mut step);
-        holders.iter_mut().for_each(|holder| holder.is_new = false);
+        let new = holders.iter_mut().filter(|holder| holder.progress == LoadProgress::Begins);
+        new.for_each(|holder| holder.progress = LoadProgress::UnderWay);
         let under_way = || self.loads.under_way().chain(self.stores.under_way()).collect();
         let awaited: Vec<CopyId> = decided.awaited.unwrap_or_else(under_way);
         for copy in decided.stores {
@@ -407,7 +417,7 @@ impl Replica {
                     let mut holder = tier.holders.remove(place);
                     kv.free_blocks(request, &mut holder.held, false);
                 } else {
-                    tier.holders[place].is_loaded = true;
+                    tier.holders[place].progress = LoadProgress::Loaded;
                 }
             }
             context.record.kv_copies.push(copy);
@@ -435,11 +445,15 @@ impl Replica {
     /// the last one is computed again: the next one comes out of it.
     pub(crate) fn finish_load(&mut self, context: &ScheduleContext<'_>, id: RequestId) -> bool {
         let Self { kv, kv_offload: Some(tier), .. } = self else { return false };
-        let of_request = |holder: &&mut Holder| holder.id == id && holder.is_loaded;
-        let Some(holder) = tier.holders.iter_mut().find(of_request) else { return false };
-        if !std::mem::replace(&mut holder.is_cached, true) {
-            kv.cache_blocks(context.trace, id, holder.computed, &mut holder.held);
-            holder.computed = holder.computed.min(holder.known - 1);
+        let Some(holder) = tier.holders.iter_mut().find(|holder| holder.id == id) else { return false };
+        match holder.progress {
+            LoadProgress::Begins | LoadProgress::UnderWay => return false,
+            LoadProgress::Cached => {}
+            LoadProgress::Loaded => {
+                holder.progress = LoadProgress::Cached;
+                kv.cache_blocks(context.trace, id, holder.computed, &mut holder.held);
+                holder.computed = holder.computed.min(holder.known - 1);
+            }
         }
         true
     }

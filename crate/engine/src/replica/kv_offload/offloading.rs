@@ -11,7 +11,7 @@ use servescope_workload::RequestId;
 use super::host_chunks::{HostChunks, Lookup, Placed};
 use super::{Connector, CopyId, Decided, InIteration, Seen, Step, StoreStart};
 use crate::config::host_cache::HostCache;
-use crate::replica::kv_cache::{Held, KvCache};
+use crate::replica::kv_cache::{BlockCache, Held, KvCache};
 
 /// What is known of a request between its first look-up and its end.
 #[derive(Debug, Clone, Default)]
@@ -166,7 +166,7 @@ impl Connector for Offloading {
 
     fn formed(&mut self, kv: &mut KvCache, step: &mut Step<'_>) -> Decided {
         let mut taken: BTreeSet<u32> =
-            kv.cached_blocks().map(|gpu| gpu.take_forgotten()).into_iter().flatten().collect();
+            kv.cached_blocks().map(BlockCache::take_forgotten).into_iter().flatten().collect();
         let admitted = step.scheduled.iter().filter(|own| own.is_admitted).map(|own| own.held);
         for held in admitted.chain(step.loading.iter().copied()) {
             taken.extend(held.cached());
