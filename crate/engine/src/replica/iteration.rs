@@ -4,7 +4,6 @@ use crate::record::work_time::WorkTime;
 use servescope_cost::{Batch, BatchCost, BatchStages, Chunk, LoraBatch, StageConstants};
 use servescope_workload::RequestId;
 
-use super::kv_offload::BatchCopies;
 use super::stage_times::TimesOnLine;
 use crate::record::timeline::IterationRun;
 use crate::request::BlockReason;
@@ -40,6 +39,20 @@ pub(crate) struct TokenWait {
     pub(crate) makes: Option<u64>,
     /// The tokens of this schedule and of those before it are waited for.
     pub(crate) awaits: Option<u64>,
+}
+
+/// A copy of KV blocks from or to a lower tier, in the order in which they are decided.
+pub(crate) type CopyId = u64;
+
+/// What an iteration has to do with copies.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BatchCopies {
+    /// Those whose end it reports: they had ended when it was formed.
+    pub(crate) reported: Vec<CopyId>,
+    /// Those that begin when it is computed.
+    pub(crate) begin_after: Vec<CopyId>,
+    /// Those before whose end it does not begin.
+    pub(crate) awaited: Vec<CopyId>,
 }
 
 /// Iterations of a batch in the pipeline that have ended and are not written down in its requests.

@@ -13,13 +13,14 @@ mod host_pool;
 mod link;
 mod lru;
 mod offloading;
+mod policy;
 mod simple_cpu;
 
 use servescope_workload::{RequestId, Trace};
 
 use super::Replica;
 use super::batch_scheduler::ScheduleContext;
-use super::iteration::{Scheduled, ScheduledBatch};
+use super::iteration::{CopyId, Scheduled, ScheduledBatch};
 use super::kv_cache::{BlockContents, Held, KvCache, contents_of};
 use super::running_list::RunningList;
 use crate::config::PoolConfig;
@@ -28,9 +29,6 @@ use crate::record::request_state::RequestStatus;
 use crate::replica_index::ReplicaIndex;
 use link::Link;
 
-/// A copy, in the order of their beginnings.
-pub(crate) type CopyId = u64;
-
 /// A copy that a connector decides.
 #[derive(Debug)]
 struct NewCopy {
@@ -38,17 +36,6 @@ struct NewCopy {
     /// For whom, of loads.
     requests: Vec<RequestId>,
     blocks: u32,
-}
-
-/// What an iteration has to do with copies.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct BatchCopies {
-    /// Those whose end it reports: they had ended when it was formed.
-    reported: Vec<CopyId>,
-    /// Those that begin when it is computed.
-    begin_after: Vec<CopyId>,
-    /// Those before whose end it does not begin.
-    awaited: Vec<CopyId>,
 }
 
 /// When a store begins.

@@ -147,6 +147,23 @@ const ROUTER_LOAD: &[(&str, &str)] = &[
     ("fleet.routers.sglang_cache_aware.balance_abs_threshold", "1"),
 ];
 
+/// Users whose prompts begin alike, some of them often, above a host that forgets.
+const HOST_LOAD: &[(&str, &str)] = &[
+    ("workload.rate_rps", "12"),
+    ("workload.duration_s", "8"),
+    ("workload.adapters.count", "0"),
+    ("workload.users.count", "12"),
+    ("workload.prefix.kind", "tree"),
+    ("workload.prefix.system_tokens", "64"),
+    ("workload.prefix.user_tokens", "320"),
+    ("workload.input_tokens.high", "200"),
+    ("workload.output_tokens.high", "100"),
+    ("scheduler.max_total_tokens", "2012"),
+    ("scheduler.max_request_tokens", "900"),
+    ("fleet.kv_pool", "given"),
+    ("fleet.host_cache.gib", "1.5"),
+];
+
 /// What all have: a pair of GPU and model whose operators were timed, and curves that change within the run.
 const COMMON: [(&str, &str); 10] = [
     ("fleet.gpu", "a100_80_sxm"),
@@ -173,7 +190,7 @@ fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
         }
         Rc::new(scenario)
     };
-    LOADS.iter().chain(&[VLLM_LOAD, LAUNCH_LOAD, ROUTER_LOAD]).map(load).collect()
+    LOADS.iter().chain(&[VLLM_LOAD, LAUNCH_LOAD, ROUTER_LOAD, HOST_LOAD]).map(load).collect()
 }
 
 fn names(id: Id) -> &'static [&'static str] {
@@ -191,10 +208,11 @@ fn cell(
 ) -> Cell {
     let context = NoteContext { purpose: aim(id), ..NoteContext::default() };
     let path = id.row().id;
-    // The loads behind the others are for the settings of vLLM v1, the largest CUDA graph and routers alone.
+    // The loads behind the others are for the settings of vLLM v1, the largest CUDA graph, routers and host memory alone.
     let loads = match id {
         Id::CapturedTokens => &loads[..LOADS.len() + 2],
-        _ if path.starts_with("fleet.router") => &loads[LOADS.len() + 2..],
+        _ if path.starts_with("fleet.router") => &loads[LOADS.len() + 2..=LOADS.len() + 2],
+        _ if path.starts_with("fleet.host_cache") => &loads[LOADS.len() + 3..],
         _ if is_of_vllm_v1(id) => &loads[..=LOADS.len()],
         _ => &loads[..LOADS.len()],
     };

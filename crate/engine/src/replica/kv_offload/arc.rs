@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use servescope_workload::RequestId;
 
-use super::host_chunks::{Placed, Policy};
+use super::policy::{Placed, Policy};
 use crate::replica::kv_cache::BlockContents;
 
 /// Blocks in the order in which they were put in.

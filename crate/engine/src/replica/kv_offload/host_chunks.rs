@@ -7,37 +7,12 @@ use servescope_workload::RequestId;
 
 use super::arc::Arc;
 use super::lru::Lru;
+use super::policy::{Placed, Policy};
 use crate::config::host_cache::{HostCache, HostEviction};
 use crate::replica::kv_cache::BlockContents;
 
 /// Contents whose offers are counted (`max_tracker_size`).
 const MOST_TRACKED: usize = 64_000;
-
-/// A block of a request: what it holds, and which block of the request it is.
-pub(super) type Placed = (u32, BlockContents);
-
-/// Which block leaves the host (vllm/v1/kv_offload/cpu/policies/base.py).
-pub(super) trait Policy: std::fmt::Debug {
-    fn boxed(&self) -> Box<dyn Policy>;
-
-    /// A block is stored for a request.
-    fn insert(&mut self, request: RequestId, block: Placed);
-
-    /// A block may leave from now on, or may not.
-    fn set_evictable(&mut self, contents: BlockContents, is_evictable: bool);
-
-    /// A request looks for blocks, which are stored then, that were not there.
-    fn miss(&mut self, blocks: &[Placed]);
-
-    /// A request uses blocks for the first time.
-    fn access(&mut self, request: RequestId, blocks: &[Placed]);
-
-    /// A request has ended that used these blocks, in the order of its tokens; `true`: one that was there before it.
-    fn ends(&mut self, request: RequestId, blocks: &[(Placed, bool)]);
-
-    /// Takes out so many that may leave and are not protected; none where there are fewer.
-    fn evict(&mut self, count: usize, protected: &BTreeSet<BlockContents>) -> Option<Vec<BlockContents>>;
-}
 
 /// A block on the host.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use servescope_workload::RequestId;
 
-use super::host_chunks::{Placed, Policy};
+use super::policy::{Placed, Policy};
 use crate::replica::kv_cache::BlockContents;
 
 /// The rank of its last use, and how far from the start of its request it is: what is less leaves first.

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use servescope_workload::RequestId;
 
-use super::host_chunks::{HostChunks, Lookup, Placed};
+use super::host_chunks::{HostChunks, Lookup};
+use super::policy::Placed;
 use super::{Connector, CopyId, Decided, InIteration, Seen, Step, StoreStart};
 use crate::config::host_cache::HostCache;
 use crate::replica::kv_cache::{BlockCache, Held, KvCache};

@@ -48,6 +48,18 @@ impl State {
     }
 }
 
+/// What becomes of a waiting request that is looked at.
+#[derive(Debug, Clone, Copy)]
+enum Looked {
+    Admitted,
+    /// It begins to load what a tier below the KV cache has of it, and those behind it go on.
+    Loads,
+    /// A block of it is being copied to the tier or from it; those behind it go on.
+    Skipped,
+    /// It stays, and those behind it with it.
+    Waits(BlockReason),
+}
+
 /// An iteration while it is formed.
 struct Step {
     rules: VllmRules,

@@ -5,8 +5,7 @@
 
 use servescope_workload::RequestId;
 
-use super::waiting::Looked;
-use super::{BlockReason, Replica, RunningList, ScheduleContext, Scheduled, State, Step};
+use super::{BlockReason, Looked, Replica, RunningList, ScheduleContext, Scheduled, State, Step};
 use crate::record::decisions::{Compared, Test, Verdict};
 use crate::replica::kv_offload::Holder;
 

@@ -5,8 +5,8 @@ use servescope_workload::RequestId;
 
 use crate::record::decisions::{Compared, Test, Verdict};
 
-use super::loading;
 use super::{BlockReason, QueueScan, Replica, RunningList, ScheduleContext, Scheduled, State, Step};
+use super::{Looked, loading};
 use crate::record::request_state::RequestStatus;
 
 /// Admits waiting requests, in queue order, until one does not fit.
@@ -99,18 +99,6 @@ fn defer(
     replica.pop_waiting(context);
     passed.push(id);
     state.defer(id);
-}
-
-/// What becomes of a waiting request that is looked at.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Looked {
-    Admitted,
-    /// It begins to load what a tier below the KV cache has of it, and those behind it go on.
-    Loads,
-    /// A block of it is being copied to the tier or from it; those behind it go on.
-    Skipped,
-    /// It stays, and those behind it with it.
-    Waits(BlockReason),
 }
 
 /// Admits the head of the waiting queue, or says why it stays; and what the test that decided compared.
