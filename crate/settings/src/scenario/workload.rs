@@ -118,6 +118,7 @@ impl Scenario {
         let mean_s = self.number(Id::ThinkMean);
         match self.chosen(ThinkKind::ID) {
             ThinkKind::Exponential => Think::Exponential { mean_s },
+            ThinkKind::Tools => Think::Tools,
             ThinkKind::Fixed => Think::Fixed { seconds: mean_s },
             ThinkKind::Lognormal => Think::Lognormal { mean_s, sigma: self.number(Id::ThinkSigma) },
         }

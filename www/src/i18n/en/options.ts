@@ -17,6 +17,7 @@ export const options = area('options', {
   uniform: 'uniform',
   list: 'list',
   fixed: 'fixed',
+  tools: 'tools of an agent (measured)',
   exponential: 'exponential',
   geometric: 'geometric',
   bounded_pareto: 'bounded Pareto',

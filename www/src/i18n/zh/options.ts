@@ -15,6 +15,7 @@ export const options: Translation<typeof english> = {
   uniform: '均匀',
   list: '逐个列出',
   fixed: '固定',
+  tools: '智能体的工具（实测）',
   exponential: '指数',
   geometric: '几何',
   bounded_pareto: '有界帕累托',

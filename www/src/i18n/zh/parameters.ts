@@ -281,7 +281,7 @@ export const parameters: ParameterTexts = {
   'workload.clients.adapters': { label: '客户端的适配器', help: '各客户端始终使用的适配器，循环分配；-1 表示按适配器自身的占比抽取。' },
   'workload.loop': { label: '开环或闭环', help: '开环：不管服务快慢，请求都按速率到来。闭环：每个用户收到输出、思考之后，才发下一个请求。' },
   'workload.closed.requests': { label: '请求数上限', help: '闭环在发完这么多请求（平均分给各用户）或到达时长 D 时结束，以先到者为准。' },
-  'workload.think.kind': { label: '思考时间', help: '从收到输出到同一用户发出下一个请求之间的时间服从的分布。' },
+  'workload.think.kind': { label: '思考时间', help: '从收到输出到同一用户发出下一个请求之间的时间服从的分布。智能体的工具使用实测的时间：86.5 % 的下一轮在 1 秒内、95.1 % 在 10 秒内到来。' },
   'workload.think.mean_s': { label: '平均思考时间', help: '用户在发出下一个请求之前平均思考多久。' },
   'workload.think.sigma': { label: '思考时间的对数标准差', help: '思考时间对数的标准差。' },
   'workload.sessions.kind': { label: '会话', help: '单个请求，或上下文不断变长的多轮对话：每一轮在收到上一轮的输出后发出，或按预先定好的时刻发出。' },

@@ -97,6 +97,8 @@ choices! {
         Fixed = "fixed",
         /// Lognormal.
         Lognormal = "lognormal",
+        /// The measured times of the tools of coding agents.
+        Tools = "tools",
     }
 
     /// Whether requests are the turns of sessions.

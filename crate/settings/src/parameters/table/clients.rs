@@ -4,6 +4,7 @@ use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices;
 use crate::parameters::conditions::{
     HAS_ADAPTERS, KNOWS_ADAPTERS, KNOWS_USERS, MOST, SOME_ADAPTERS, SOME_USERS, TALKS, any, when_in,
+    when_not_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -86,9 +87,9 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("Most requests", "The closed loop ends after this many requests, shared out evenly among the users, or at the duration D, whichever comes first.")),
     (Id::ThinkKind, row("workload.think.kind", "tk", "sessions", choice(choices::ThinkKind::ID))
         .when(&[any(&[when_in(Id::Loop, &["closed"]), when_in(Id::SessionKind, TALKS)])])
-        .doc("Think times", "Distribution of the time between an output and the same user's next request.")),
+        .doc("Think times", "Distribution of the time between an output and the same user's next request. Tools of an agent have measured times of their own: 86.5 % of next turns within a second, 95.1 % within ten.")),
     (Id::ThinkMean, row("workload.think.mean_s", "tm", "sessions", number(0.0, 1_000_000.0, 10.0)).unit("s").linear(0.0, 120.0, 0.1)
-        .when(&[any(&[when_in(Id::Loop, &["closed"]), when_in(Id::SessionKind, TALKS)])])
+        .when(&[any(&[when_in(Id::Loop, &["closed"]), when_in(Id::SessionKind, TALKS)]), when_not_in(Id::ThinkKind, &["tools"])])
         .doc("Mean think time", "Mean time that a user thinks before the next request.")),
     (Id::ThinkSigma, row("workload.think.sigma", "tg", "sessions", number(0.01, 3.0, 1.0)).linear(0.05, 2.5, 0.01)
         .when(&[when_in(Id::ThinkKind, &["lognormal"])])
