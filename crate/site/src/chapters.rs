@@ -26,6 +26,7 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
             "adapters",
             "fleets",
             "routers",
+            "kv-tiers",
             "what-combines",
             "roofline",
             "own-model",

@@ -64,13 +64,13 @@ export const LIMITS: readonly Limit[] = [
     words: 'autoscale autoscaler scale up scale down HPA KEDA cold start elasticity failure crash restart 扩容 缩容 弹性 冷启动 故障',
   },
   {
-    id: 'lower_tiers', row: "disks, shared stores and other engines' tiers below the KV cache",
-    title: { en: 'KV tiers on disks and shared stores, and those of other engines: not modelled', zh: '磁盘与共享存储上的 KV 分层以及其他引擎的分层：未建模' },
+    id: 'lower_tiers', row: "disks, shared stores and other engines' tiers below the GPU",
+    title: { en: 'Tiers on disks and shared stores, and those of other engines: not modelled', zh: '磁盘与共享存储上的分层以及其他引擎的分层：未建模' },
     instead: {
-      en: 'Host memory is the one tier, by vLLM’s two connectors, for models whose layers all keep every token. Instead: set a host KV cache of the size of all tiers together, with the bandwidth of the slowest one that matters.',
+      en: 'Host memory is the one tier, by vLLM’s two connectors, for models whose layers all keep every token. Instead: set host memory of the size of all tiers together, with the bandwidth of the slowest one that matters.',
       zh: '只有主机内存一层，按 vLLM 的两个连接器，适用于所有层都保留每个 token 的模型。替代办法：把主机 KV 缓存设为各层之和，带宽取其中起决定作用的最慢一层。',
     },
-    words: 'LMCache Mooncake store HiCache disk NVMe SSD remote KV store tier offload shared cache 磁盘 共享存储 分层',
+    words: 'LMCache Mooncake store HiCache disk NVMe SSD remote store tier offload 磁盘 共享存储 分层',
   },
   {
     id: 'images', row: 'images and their encoder, drafters in the memory plan',
@@ -164,7 +164,7 @@ export const DOCS: readonly DocsPage[] = [
   { page: 'fit-and-twin', title: { en: 'A trace, its fit, and its twin', zh: 'trace、拟合与合成 trace' }, words: 'fit distribution synthetic 拟合' },
   { page: 'gateway', title: { en: 'The gateway', zh: '网关' }, words: 'quota rate limit RPM TPM 429 retry 配额 限流' },
   { page: 'glossary', title: { en: 'Glossary', zh: '词汇表' }, words: 'terms definitions 术语' },
-  { page: 'kv-tiers', title: { en: 'Host memory below the KV cache', zh: 'KV 缓存之下的主机内存' }, words: 'KV offload offloading tier CPU memory agents sessions KV transfer connector kv_offloading_size LMCache HiCache 主机内存 卸载 分层 智能体' },
+  { page: 'kv-tiers', title: { en: 'Host memory for KV blocks', zh: '存放 KV 块的主机内存' }, words: 'KV offload offloading tier CPU memory agents sessions KV transfer connector kv_offloading_size LMCache HiCache 主机内存 卸载 分层 智能体' },
   { page: 'lessons', title: { en: 'Lessons: notes for a teacher', zh: '课程：教师说明' }, words: 'class course teaching embed 教学 课堂' },
   { page: 'limits', title: { en: 'Limits: what is not simulated', zh: '局限：没有模拟什么' }, words: 'not modelled unsupported missing bounds 不支持 未建模' },
   { page: 'measured-hardware', title: { en: 'Measured hardware', zh: '实测硬件' }, words: 'kernels AIConfigurator InferenceX benchmark 算子 基准测试' },

@@ -26,7 +26,7 @@ const WORDS: readonly (readonly [string, string])[] = [
   ['cost', 'plan'], ['price', 'plan'], ['cost per million tokens', 'plan'], ['how many gpus', 'plan'], ['h100', 'fleet.gpu'], ['b200', 'fleet.gpu'], ['llama', 'fleet.model'], ['deepseek', 'fleet.model'], ['qwen', 'fleet.model'],
   // What is not modelled says so.
   ['speculative decoding', 'speculation'], ['mtp', 'speculation'], ['disaggregated', 'disaggregation'], ['pd disaggregation', 'disaggregation'], ['expert parallel', 'expert_parallel'], ['autoscaling', 'autoscaling'],
-  ['energy', 'clocks'], ['kv offload', 'images'], ['lmcache', 'images'], ['sglang', 'other_engines'], ['amd', 'fleet.gpu'], ['mi300x', 'fleet.gpu'], ['tpu', 'accelerators'], ['trainium', 'accelerators'], ['structured output', 'contents'], ['vision', 'images'],
+  ['energy', 'clocks'], ['kv offload', 'fleet.host_cache.gib'], ['lmcache', 'lower_tiers'], ['sglang', 'other_engines'], ['amd', 'fleet.gpu'], ['mi300x', 'fleet.gpu'], ['tpu', 'accelerators'], ['trainium', 'accelerators'], ['structured output', 'contents'], ['vision', 'images'],
 ];
 
 test('words that users type find what they mean', async ({ page }) => {

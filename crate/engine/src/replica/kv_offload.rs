@@ -1,4 +1,4 @@
-//! A tier of host memory below the KV cache of a replica: blocks that are computed are copied to the host, and a request whose
+//! KV offloading, a tier of host memory below the KV cache of a replica: blocks that are computed are copied to the host, and a request whose
 //! blocks are there loads them instead of computing them again. As vLLM's scheduler does it with a KV connector
 //! (vllm/v1/core/sched/scheduler.py, `get_num_new_matched_tokens`, `WAITING_FOR_REMOTE_KVS`).
 //!

@@ -308,6 +308,7 @@ mod tests {
                 ("cost.kind", "roofline"),
                 ("fleet.replicas", "2"),
                 ("fleet.router", "lpwl"),
+                ("fleet.host_cache.gib", "4"),
             ],
             &[("cost.kind", "roofline"), ("fleet.model", "own"), ("scheduler.kind", "vllm_v1")],
             &[("cost.kind", "linear")],

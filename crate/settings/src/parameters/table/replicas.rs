@@ -115,7 +115,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("Host KV cache", "Host memory of a replica, of all its GPUs together, in which KV blocks are kept beyond their time on the GPU (vLLM's --kv-offloading-size). A request whose blocks are there loads them and does not compute them again. 0: none.")),
     (Id::HostCacheConnector, row("fleet.host_cache.connector", "hcc", "memory", choice(choices::HOST_CONNECTOR))
         .when(&[HOST_CACHE])
-        .doc("KV connector", "Which of vLLM's connectors keeps the host KV cache: OffloadingConnector, its default, stores blocks as they are computed, of prompts alone unless set otherwise, and lets a request wait whose block is being copied; SimpleCPUOffloadConnector stores blocks of outputs, too, and holds a block on the GPU until its copy has ended.")),
+        .doc("Offloading connector", "Which of vLLM's connectors keeps the host KV cache: OffloadingConnector, its default, stores blocks as they are computed, of prompts alone unless set otherwise, and lets a request wait whose block is being copied; SimpleCPUOffloadConnector stores blocks of outputs, too, and holds a block on the GPU until its copy has ended.")),
     (Id::HostCacheEviction, row("fleet.host_cache.eviction", "hce", "memory", choice(choices::HOST_EVICTION))
         .when(&[BY_OFFLOADING])
         .doc("Eviction from the host", "Which block leaves a full host KV cache: the least recently used one, or by vLLM's adaptive replacement cache, which keeps blocks that a second request used.")),
@@ -130,7 +130,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("Lazy offload", "Only blocks near their eviction from the GPU are stored on the host, not every block when it is computed.")),
     (Id::HostCacheRate, row("fleet.host_cache.gb_per_s", "hcr", "memory", number(0.001, 100_000.0, 32.0)).unit("GB/s").log(1.0, 1000.0, 0.5)
         .when(&[HOST_CACHE])
-        .doc("Host KV link", "How fast each GPU copies KV blocks from its host, and as fast to it at the same time; PCIe 5.0 measured 50 GB/s one way on an H100, a GH200 450.")),
+        .doc("Host link", "How fast each GPU copies KV blocks from its host, and as fast to it at the same time; PCIe 5.0 measured 50 GB/s one way on an H100, a GH200 450.")),
     (Id::HostCacheBase, row("fleet.host_cache.base_ms", "hcb", "memory", number(0.0, 10_000.0, 0.05)).unit("ms").linear(0.0, 5.0, 0.01)
         .when(&[HOST_CACHE])
         .doc("Time of a copy", "How long a copy takes beside its blocks, whichever way it goes.")),
