@@ -16,7 +16,7 @@ export function listenToShortcuts(app: App): void {
       app.cancel();
     } else if (event.key === '/' && (!typing || event.target.inputMode === 'decimal') && !command) {
       event.preventDefault();
-      void part(() => import('../search/search-dialog.js')).then(({ showSearch }) => showSearch(app));
+      searchFor(app);
     } else if (event.key === '?' && !typing) {
       event.preventDefault();
       void part(() => import('../help/help-dialog.js')).then(({ showHelp }) => showHelp(app));
@@ -30,4 +30,19 @@ export function listenToShortcuts(app: App): void {
     event.preventDefault();
     void part(() => import('../files/open-dialog.js')).then(({ showOpening }) => showOpening(app, text));
   });
+}
+
+/** Opens the search; what is typed while it is fetched stands in its box. */
+function searchFor(app: App): void {
+  let typed = '';
+  const take = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || (event.key.length > 1 && event.key !== 'Backspace')) return;
+    event.preventDefault();
+    event.stopPropagation();
+    typed = event.key === 'Backspace' ? typed.slice(0, -1) : typed + event.key;
+  };
+  addEventListener('keydown', take, true);
+  void part(() => import('../search/search-dialog.js'))
+    .then(({ showSearch }) => showSearch(app, () => typed))
+    .finally(() => { removeEventListener('keydown', take, true); });
 }

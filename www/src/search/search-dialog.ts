@@ -18,7 +18,7 @@ export class SearchDialog extends LightElement {
     return [];
   }
 
-  show(): void {
+  show(query: string): void {
     const dialog = this.querySelector('dialog');
     if (dialog === null || dialog.open) return;
     this.#entries = entriesOf(this.app);
@@ -26,10 +26,10 @@ export class SearchDialog extends LightElement {
       this.#entries = entriesOf(this.app);
       this.requestUpdate();
     });
-    this.query = '';
+    this.query = query;
     this.chosen = 0;
     const box = this.querySelector('input');
-    if (box !== null) box.value = '';
+    if (box !== null) box.value = query;
     dialog.showModal();
   }
 
@@ -90,8 +90,8 @@ function closeOnBackdrop(event: Event): void {
 
 customElements.define('search-dialog', SearchDialog);
 
-/** Shows the search, which is made when it is first asked for. */
-export async function showSearch(app: App): Promise<void> {
+/** Shows the search, which is made when it is first asked for, with what was `typed` until then in its box. */
+export async function showSearch(app: App, typed: () => string = () => ''): Promise<void> {
   let dialog = document.querySelector<SearchDialog>('search-dialog');
   if (dialog === null) {
     dialog = new SearchDialog();
@@ -99,5 +99,5 @@ export async function showSearch(app: App): Promise<void> {
     document.querySelector('servescope-page')?.append(dialog);
     await dialog.updateComplete;
   }
-  dialog.show();
+  dialog.show(typed());
 }

@@ -5,6 +5,7 @@ import { terminal } from './terminal.js';
 test('the search leads to the form of such a request, and the side column does not repeat it', async ({ page }) => {
   await open(page, '#v=4&D=120&tab=plan');
   await expect(page.locator('aside [data-parameter^="workload.extra_request."]')).toHaveCount(0);
+  // Typed at once, while the search is still fetched: no letter is lost.
   await page.keyboard.press('/');
   await page.keyboard.type('output of your request');
   await page.locator('search-dialog [data-id="workload.extra_request.output_tokens"]').click();
