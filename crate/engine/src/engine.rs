@@ -40,7 +40,7 @@ pub use audit::{BatchMember, BatchUnderWay};
 use counters::Counting;
 use events::{Event, EventQueue};
 use pipeline::Pipeline;
-use pools::PoolState;
+use pools::{NumbersBySize, PoolState};
 use replica_view::ReplicaView;
 
 use crate::config::adapters::AdapterMemory;
@@ -100,14 +100,16 @@ pub struct Fleet {
 impl Fleet {
     /// A simulation of `trace` that has not begun, of a fleet of at least one pool.
     pub fn new(trace: Arc<Trace>, config: FleetConfig, pools: Vec<Pool>) -> Self {
-        let pools: Vec<PoolState> = pools.into_iter().map(|pool| PoolState::new(pool, &trace)).collect();
+        let mut numbers = NumbersBySize::default();
+        let of_pool = |pool| PoolState::new(pool, &trace, &mut numbers);
+        let pools: Vec<PoolState> = pools.into_iter().map(of_pool).collect();
         let mut fleet = Self {
             requests: Requests::new(&trace),
             record: EventLog {
                 ended: trace.closed_loop.as_ref().map(|_| Vec::new()),
                 ..EventLog::new(trace.len())
             },
-            router: Router::new(&config, trace.len()),
+            router: Router::new(&config, &trace),
             replicas: Vec::new(),
             pipelines: Vec::new(),
             ready: Vec::new(),

@@ -10,6 +10,7 @@
 //! equal bits on every machine.
 
 mod arrivals;
+mod block_numbers;
 mod client;
 mod config;
 pub mod custom_scheduler;

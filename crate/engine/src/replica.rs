@@ -29,6 +29,9 @@ pub(crate) mod scheduler;
 pub mod snapshot;
 mod stage_times;
 
+use std::sync::Arc;
+
+use crate::block_numbers::BlockNumbers;
 use crate::client::ClientId;
 use crate::replica_index::ReplicaIndex;
 use servescope_cost::BatchCost;
@@ -139,7 +142,7 @@ impl Replica {
     pub(crate) fn new(
         index: ReplicaIndex,
         life: ReplicaLife,
-        config: &PoolConfig,
+        (config, block_numbers): (&PoolConfig, &[Arc<BlockNumbers>]),
         facts: SchedulerFacts,
         trace: &Trace,
         cost: &dyn BatchCost,
@@ -168,8 +171,8 @@ impl Replica {
             ended: Vec::new(),
             decode_batch: DecodeBatch::new(config.block_size, cost.reads_lora()),
             running_list: RunningList::default(),
-            kv: KvCache::new(config, facts.caches_prefixes, stages + facts.batches_ahead),
-            kv_offload: KvOffload::new(index, config).filter(|_| facts.caches_prefixes),
+            kv: KvCache::new(config, block_numbers, stages + facts.batches_ahead),
+            kv_offload: block_numbers.first().and_then(|numbers| KvOffload::new(index, config, numbers)),
             adapters,
             passes_over: false,
             num_running: 0,

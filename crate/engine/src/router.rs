@@ -18,11 +18,14 @@ mod production_stack;
 mod rules;
 mod sglang_cache_aware;
 
+use std::sync::Arc;
+
+use crate::block_numbers::BlockNumbers;
 use crate::replica_index::ReplicaIndex;
 use servescope_workload::mersenne::MersenneTwister;
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::NO_LABEL;
-use servescope_workload::{BASE_MODEL, RequestId, Trace};
+use servescope_workload::{RequestId, Trace};
 
 use crate::config::routing::CountSource;
 use crate::config::{FleetConfig, PoolConfig, RouterKind};
@@ -54,7 +57,7 @@ pub(crate) struct Router {
 }
 
 /// One of several routers.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Shard {
     /// Round robin: the index after that of the replica that got the last request.
     turn: usize,
@@ -72,22 +75,28 @@ pub(crate) struct RoutingView<'a> {
 }
 
 impl Router {
-    /// A router of a trace of so many requests.
-    pub(crate) fn new(config: &FleetConfig, requests: usize) -> Self {
+    /// A router of a trace.
+    pub(crate) fn new(config: &FleetConfig, trace: &Trace) -> Self {
         let is_of_python = config.draws_as_python && config.router == RouterKind::Random;
         let rule = rule_of(config.router, &config.constants);
         let shards = config.view.shards.max(1);
         let knows = rule.is_some() || shards > 1;
+        let keys = match config.router {
+            RouterKind::AdapterAffinity => BlockNumbers::of_adapters(trace),
+            RouterKind::PrefixAffinity => BlockNumbers::of_prompts_or_sessions(trace),
+            _ => BlockNumbers::default(),
+        };
+        let shard = Shard { turn: 0, affinity: Affinity::new(Arc::new(keys)) };
         Self {
             kind: config.router,
             counts: config.view.counts,
             draws: Stream::named(config.seed, "fleet.router"),
             python_random: is_of_python.then(|| MersenneTwister::of_python(config.seed)),
-            shards: vec![Shard::default(); shards as usize],
+            shards: vec![shard; shards as usize],
             routed: 0,
             scrapes: Scrapes::new(config.seed, config.view.scrape_us),
             rule,
-            knowledge: knows.then(|| Box::new(Knowledge::new(config, requests))),
+            knowledge: knows.then(|| Box::new(Knowledge::new(config, trace))),
         }
     }
 
@@ -162,17 +171,11 @@ impl Router {
                 candidates[if busy(second) < busy(first) { second } else { first }]
             }
             RouterKind::LeastKv => least(candidates, |place| reported(place).kv_tokens),
-            RouterKind::AdapterAffinity => {
-                let adapter = view.trace.adapter[id];
-                let key = (adapter != BASE_MODEL).then_some(u64::from(adapter));
-                affinity.pick(key.as_slice(), by_load(candidates, requests))
-            }
+            RouterKind::AdapterAffinity => affinity.pick(id, by_load(candidates, requests)),
             RouterKind::PrefixAffinity => {
-                let (blocks, session) = prefix_of(view.trace, id);
-                let keys = if blocks.is_empty() { session.as_slice() } else { blocks };
                 let candidates = by_load(candidates, requests)
                     .map(|candidate| Candidate { most_keys: view.most_keys(candidate.place), ..candidate });
-                affinity.pick(keys, candidates)
+                affinity.pick(id, candidates)
             }
             // The fewest requests that wait or run: every other kind has a rule.
             _ => least(candidates, |place| u64::from(requests(place))),

@@ -2,7 +2,8 @@
 //! it is formed.
 //!
 //! While the requests of every batch only decode, and none joins them, the batches pass the stages in rounds and nothing else
-//! happens to the replica. These rounds are charged here, until a request arrives, goes away or is done, or KV blocks run short.
+//! happens to the replica. These rounds are charged here, until a request arrives, goes away or is done, KV blocks run short, or a
+//! router reads the replica.
 // PERF: under half of the instructions of runs of four stages; guarded by the test `leaps_equal_steps`.
 
 use std::collections::VecDeque;
@@ -79,7 +80,7 @@ impl Fleet {
     }
 
     fn advance_batches_until(&mut self, place: ReplicaIndex, now_us: f64) {
-        let until_us = self.next_given_us();
+        let until_us = self.next_given_us().min(self.router.scrapes.next_us());
         let pipeline = &mut self.pipelines[place];
         let mut stages = std::mem::take(&mut pipeline.stages);
         let mut batches = std::mem::take(&mut pipeline.batches);

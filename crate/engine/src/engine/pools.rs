@@ -4,6 +4,7 @@
 //! request, serves those that it has, waiting ones too, and stops. Where a pool shrinks, replicas that are still starting are
 //! cancelled first, the newest first; of the others the one with the fewest requests drains, the newest of equal ones.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use servescope_cost::BatchCost;
@@ -13,6 +14,7 @@ use super::Fleet;
 use super::events::Event;
 use super::pipeline::Pipeline;
 use super::rejection::rejection_by;
+use crate::block_numbers::BlockNumbers;
 use crate::config::kv_groups::KvGroups;
 use crate::config::{CountChange, Pool, PoolConfig, Preemption};
 use crate::record::replica_life::ReplicaLife;
@@ -33,6 +35,8 @@ pub(crate) struct PoolState {
     rules: Arc<dyn SchedulerRules>,
     pub(crate) facts: SchedulerFacts,
     pub(crate) cost: Arc<dyn BatchCost>,
+    /// Of each group of layers, the numbers of its KV blocks; of none where prefixes are not cached.
+    block_numbers: Vec<Arc<BlockNumbers>>,
     pub(super) stages: u32,
     /// Whether several of its batches are under way, or may be.
     pub(super) is_pipelined: bool,
@@ -43,8 +47,19 @@ pub(crate) struct PoolState {
     start_up_us: f64,
 }
 
+/// The numbers of KV blocks of each size: pools whose blocks are as large share them.
+#[derive(Debug, Default)]
+pub(super) struct NumbersBySize(BTreeMap<u32, Arc<BlockNumbers>>);
+
+impl NumbersBySize {
+    fn of(&mut self, trace: &Trace, tokens: u32) -> Arc<BlockNumbers> {
+        let new = || Arc::new(BlockNumbers::of_kv_blocks(trace, tokens));
+        Arc::clone(self.0.entry(tokens).or_insert_with(new))
+    }
+}
+
 impl PoolState {
-    pub(super) fn new(pool: Pool, trace: &Trace) -> Self {
+    pub(super) fn new(pool: Pool, trace: &Trace, numbers: &mut NumbersBySize) -> Self {
         let rules = pool.rules();
         let Pool { name, config, cost, schedule, start_up_us, scheduler: _ } = pool;
         let replicas = config.replicas.clamp(1, u32::from(u16::MAX));
@@ -61,7 +76,13 @@ impl PoolState {
         let any_adapter = || trace.adapter.iter().any(|&adapter| adapter != BASE_MODEL);
         let config = PoolConfig { lora_compute: config.lora_compute && any_adapter(), ..config };
         let (facts, stages) = (rules.facts(&config), cost.stages().max(1));
+        let sizes: Vec<u32> = if config.prefix_cache && facts.caches_prefixes {
+            config.kv_groups.groups(config.block_size).map(|group| group.block_tokens).collect()
+        } else {
+            Vec::new()
+        };
         Self {
+            block_numbers: sizes.into_iter().map(|tokens| numbers.of(trace, tokens)).collect(),
             name,
             config,
             rules,
@@ -142,7 +163,14 @@ impl Fleet {
         let place = ReplicaIndex::new(self.replicas.len() as u16);
         let state = &self.pools[usize::from(pool)];
         let life = ReplicaLife { pool, start_us, ready_us, drain_us: f64::INFINITY, stop_us: f64::INFINITY };
-        let mut replica = Replica::new(place, life, &state.config, state.facts, &self.trace, &*state.cost);
+        let mut replica = Replica::new(
+            place,
+            life,
+            (&state.config, &state.block_numbers),
+            state.facts,
+            &self.trace,
+            &*state.cost,
+        );
         replica.writes_every_iteration = self.max_fast_forward == 1;
         let batches = state.stages + state.facts.batches_ahead;
         self.pipelines.push(Pipeline::new(state.stages, batches));

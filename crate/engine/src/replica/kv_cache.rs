@@ -10,15 +10,18 @@ mod held;
 mod naive_pool;
 mod watch;
 
-use servescope_workload::{RequestId, Trace};
+use std::sync::Arc;
 
+use servescope_workload::RequestId;
+
+use crate::block_numbers::{BlockNumbers, Numbers};
 use crate::config::kv_groups::{BlockGroup, KvGroup};
 use crate::config::{PoolConfig, Preemption};
 use crate::record::request_timings::PrefixLookups;
 
-pub(crate) use blocks::{BlockCache, BlockContents, contents_of};
+pub(crate) use blocks::{BlockCache, BlockContents, ContentsInOrder, contents_of};
 pub(crate) use held::Held;
-pub(crate) use watch::{BlockChange, BlockName};
+pub(crate) use watch::BlockChange;
 
 /// A number of tokens or iterations modulo the block size.
 #[inline]
@@ -46,8 +49,9 @@ pub(crate) struct KvCache {
 }
 
 impl KvCache {
-    /// An empty cache of a replica with so many batches under way at once.
-    pub(crate) fn new(config: &PoolConfig, caches_prefixes: bool, batches_under_way: u32) -> Self {
+    /// An empty cache of a replica with so many batches under way at once. It caches prefixes where the blocks of each group have
+    /// numbers.
+    pub(crate) fn new(config: &PoolConfig, numbers: &[Arc<BlockNumbers>], batches_under_way: u32) -> Self {
         let host_total = match config.preemption {
             Preemption::Swap { host_blocks, .. } => host_blocks,
             _ => 0,
@@ -55,9 +59,8 @@ impl KvCache {
         let groups: Vec<BlockGroup> = config.kv_groups.groups(config.block_size).collect();
         let under_way = config.max_batch_tokens.saturating_mul(batches_under_way);
         let (size, longest) = (config.block_size, config.max_request_tokens);
-        let keeps_blocks = config.prefix_cache && caches_prefixes;
-        let blocks = keeps_blocks.then(|| {
-            let cache = BlockCache::new(size, groups.clone());
+        let blocks = (!numbers.is_empty()).then(|| {
+            let cache = BlockCache::new(size, groups.iter().copied().zip(numbers.iter().cloned()));
             if config.host_tier().is_some() { cache.above_lower_tier() } else { cache }
         });
         Self {
@@ -191,9 +194,9 @@ impl KvCache {
         self.blocks.as_ref().and_then(|cache| cache.watch.as_ref()).map(|watch| &watch.found[..])
     }
 
-    /// The name of a request's block; `None`: no other request has it.
-    pub(crate) fn name_of(&self, trace: &Trace, id: RequestId, index: u32) -> Option<BlockName> {
-        self.blocks.as_ref()?.name_of(trace, id, index)
+    /// The numbers of the first blocks of a request, up to one that no other request has.
+    pub(crate) fn numbers_of(&self, id: RequestId, most: u32) -> Numbers<'_> {
+        self.blocks.as_ref().map(|cache| cache.numbers_of(id, most)).unwrap_or_default()
     }
 
     /// Whether all layers keep every token, in one group.
@@ -213,8 +216,8 @@ impl KvCache {
 
     /// How many of the first `most` blocks of the block size of a request are cached in each group that needs them, and how many of
     /// those that it would use no request holds.
-    pub(crate) fn get_computed_blocks(&self, trace: &Trace, id: RequestId, most: u32) -> (u32, u32) {
-        self.blocks.as_ref().map_or((0, 0), |cache| cache.known(trace, id, most))
+    pub(crate) fn get_computed_blocks(&self, id: RequestId, most: u32) -> (u32, u32) {
+        self.blocks.as_ref().map_or((0, 0), |cache| cache.known(id, most))
     }
 
     /// Blocks that a waiting request takes whose first `cached` blocks are cached, to have `tokens`.
@@ -238,17 +241,10 @@ impl KvCache {
     }
 
     /// A request of `tokens` is admitted and uses its first `count` blocks, which are cached.
-    pub(crate) fn touch_blocks(
-        &mut self,
-        trace: &Trace,
-        id: RequestId,
-        tokens: u32,
-        count: u32,
-        held: &mut Held,
-    ) {
+    pub(crate) fn touch_blocks(&mut self, id: RequestId, tokens: u32, count: u32, held: &mut Held) {
         let Some(cache) = &mut self.blocks else { return };
         let before = cache.idle();
-        cache.share(trace, id, count, held);
+        cache.share(id, count, held);
         self.used += before - cache.idle();
         cache.asked.tokens += u64::from(tokens);
         let found = count * cache.block_size();
@@ -350,15 +346,15 @@ impl KvCache {
     }
 
     /// The first `tokens` of a request are processed, or scheduled to be.
-    pub(crate) fn cache_blocks(&mut self, trace: &Trace, id: RequestId, tokens: u32, held: &mut Held) {
+    pub(crate) fn cache_blocks(&mut self, id: RequestId, tokens: u32, held: &mut Held) {
         if let Some(cache) = &mut self.blocks {
-            cache.learn(trace, id, tokens, held);
+            cache.learn(id, tokens, held);
         }
     }
 
     /// After how many tokens of a request a further block of it can be found by others; `None`: none of it can.
-    pub(crate) fn next_named_block(&self, trace: &Trace, id: RequestId, held: &Held) -> Option<u32> {
-        self.blocks.as_ref()?.next_named(trace, id, held)
+    pub(crate) fn next_named_block(&self, id: RequestId, held: &Held) -> Option<u32> {
+        self.blocks.as_ref()?.next_named(id, held)
     }
 
     /// The cached blocks, where there are any: a tier below asks what is in them.
@@ -406,7 +402,7 @@ mod tests {
 
     fn cache(config: &PoolConfig) -> KvCache {
         let facts = config.scheduler.rules().facts(config);
-        KvCache::new(config, facts.caches_prefixes, 1 + facts.batches_ahead)
+        KvCache::new(config, &[], 1 + facts.batches_ahead)
     }
 
     #[test]

@@ -16,13 +16,17 @@ mod offloading;
 mod policy;
 mod simple_cpu;
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use servescope_workload::{RequestId, Trace};
 
 use super::Replica;
 use super::batch_scheduler::ScheduleContext;
 use super::iteration::{CopyId, Scheduled, ScheduledBatch};
-use super::kv_cache::{BlockContents, Held, KvCache, contents_of};
+use super::kv_cache::{ContentsInOrder, Held, KvCache, contents_of};
 use super::running_list::RunningList;
+use crate::block_numbers::BlockNumbers;
 use crate::config::PoolConfig;
 use crate::config::host_cache::{HostCache, OffloadConnector};
 use crate::record::request_state::RequestStatus;
@@ -60,15 +64,26 @@ struct Decided {
 #[derive(Debug, Clone, Copy)]
 struct Seen<'a> {
     trace: &'a Trace,
+    numbers: &'a BlockNumbers,
     id: RequestId,
     /// Tokens of its prompt and its answer that are known.
     known: u32,
     block_size: u32,
 }
 
-impl Seen<'_> {
-    fn contents(&self, index: u32) -> BlockContents {
-        contents_of(self.trace, self.id, index, self.block_size)
+impl<'a> Seen<'a> {
+    fn of(
+        trace: &'a Trace,
+        numbers: &'a BlockNumbers,
+        block_size: u32,
+        (id, known): (RequestId, u32),
+    ) -> Self {
+        Self { trace, numbers, id, known, block_size }
+    }
+
+    /// What these of its blocks hold.
+    fn contents(&self, blocks: Range<u32>) -> ContentsInOrder<'a> {
+        contents_of(self.numbers, self.id, blocks)
     }
 
     /// Tokens of its prompt alone.
@@ -182,6 +197,8 @@ pub(crate) struct KvOffload {
     /// Whether the scheduler learned of the end of a copy since it was asked.
     has_learned: bool,
     block_size: u32,
+    /// Which blocks of requests are equal.
+    numbers: Arc<BlockNumbers>,
 }
 
 impl Clone for KvOffload {
@@ -192,6 +209,7 @@ impl Clone for KvOffload {
             stores: self.stores.clone(),
             holders: self.holders.clone(),
             waiting_stores: self.waiting_stores.clone(),
+            numbers: Arc::clone(&self.numbers),
             ..*self
         }
     }
@@ -199,7 +217,11 @@ impl Clone for KvOffload {
 
 impl KvOffload {
     /// An empty tier; `None`: the pool has none.
-    pub(crate) fn new(replica: ReplicaIndex, config: &PoolConfig) -> Option<Box<Self>> {
+    pub(crate) fn new(
+        replica: ReplicaIndex,
+        config: &PoolConfig,
+        numbers: &Arc<BlockNumbers>,
+    ) -> Option<Box<Self>> {
         let cache = config.host_tier()?;
         let HostCache { base_us, load_block_us, store_block_us, .. } = cache;
         let connector: Box<dyn Connector> = match cache.connector {
@@ -217,21 +239,18 @@ impl KvOffload {
             last_copy: 0,
             has_learned: false,
             block_size: config.block_size,
+            numbers: Arc::clone(numbers),
         }))
-    }
-
-    fn seen<'a>(&self, trace: &'a Trace, id: RequestId, known: u32) -> Seen<'a> {
-        Seen { trace, id, known, block_size: self.block_size }
     }
 
     /// How many blocks behind its first `local` ones the host has of a waiting request; `None`: the request is to be asked for again.
     pub(crate) fn matched(&mut self, trace: &Trace, id: RequestId, known: u32, local: u32) -> Option<u32> {
-        self.connector.matched(self.seen(trace, id, known), local)
+        self.connector.matched(Seen::of(trace, &self.numbers, self.block_size, (id, known)), local)
     }
 
     /// A waiting request that was looked for is admitted, and loads nothing.
     pub(crate) fn admitted(&mut self, trace: &Trace, id: RequestId, known: u32, local: u32) {
-        self.connector.allocated(self.seen(trace, id, known), local, 0);
+        self.connector.allocated(Seen::of(trace, &self.numbers, self.block_size, (id, known)), local, 0);
     }
 
     /// A request begins to load so many blocks behind its first `local` ones; it holds blocks for them.
@@ -242,7 +261,7 @@ impl KvOffload {
         (local, loaded): (u32, u32),
         held: Held,
     ) {
-        self.connector.allocated(self.seen(trace, id, known), local, loaded);
+        self.connector.allocated(Seen::of(trace, &self.numbers, self.block_size, (id, known)), local, loaded);
         let computed = (local + loaded) * self.block_size;
         self.holders.push(Holder {
             id,
@@ -263,7 +282,7 @@ impl KvOffload {
         held: &Held,
         (computed, awaited): (u32, u32),
     ) {
-        let request = self.seen(trace, id, known);
+        let request = Seen::of(trace, &self.numbers, self.block_size, (id, known));
         self.connector.leaves(kv, request, held, computed, awaited);
     }
 
@@ -271,7 +290,7 @@ impl KvOffload {
     fn cancel(&mut self, kv: &mut KvCache, trace: &Trace, id: RequestId) {
         let Some(place) = self.holders.iter().position(|holder| holder.id == id) else { return };
         let Holder { known, .. } = self.holders[place];
-        let request = self.seen(trace, id, known);
+        let request = Seen::of(trace, &self.numbers, self.block_size, (id, known));
         self.connector.leaves(kv, request, &Held::default(), 0, 0);
         if matches!(self.holders[place].progress, LoadProgress::Loaded | LoadProgress::Cached) {
             let mut holder = self.holders.remove(place);
@@ -283,7 +302,13 @@ impl KvOffload {
 
     /// A waiting request without blocks goes away.
     pub(crate) fn forget(&mut self, kv: &mut KvCache, trace: &Trace, (id, known): (RequestId, u32)) {
-        self.connector.leaves(kv, self.seen(trace, id, known), &Held::default(), 0, 0);
+        self.connector.leaves(
+            kv,
+            Seen::of(trace, &self.numbers, self.block_size, (id, known)),
+            &Held::default(),
+            0,
+            0,
+        );
     }
 
     /// A request that waits with blocks.
@@ -330,11 +355,10 @@ impl KvOffload {
         for copy in std::mem::take(&mut self.waiting_stores) {
             self.stores.begin(copy, now_us);
         }
-        let Self { holders, connector, last_copy, block_size, .. } = self;
+        let Self { holders, connector, last_copy, block_size, numbers, .. } = self;
         let of_chosen = |scheduled: &Scheduled| {
             let entry = list.chosen(context, scheduled.id)?;
-            let request =
-                Seen { trace: context.trace, id: scheduled.id, known: entry.known, block_size: *block_size };
+            let request = Seen::of(context.trace, numbers, *block_size, (scheduled.id, entry.known));
             Some(InIteration {
                 request,
                 computed: scheduled.computed,
@@ -430,7 +454,7 @@ impl Replica {
 
     /// Whether what a request loads is there. When that is seen first its blocks can be found, and where all of its tokens are loaded
     /// the last one is computed again: the next one comes out of it.
-    pub(crate) fn finish_load(&mut self, context: &ScheduleContext<'_>, id: RequestId) -> bool {
+    pub(crate) fn finish_load(&mut self, id: RequestId) -> bool {
         let Self { kv, kv_offload: Some(tier), .. } = self else { return false };
         let Some(holder) = tier.holders.iter_mut().find(|holder| holder.id == id) else { return false };
         match holder.progress {
@@ -438,7 +462,7 @@ impl Replica {
             LoadProgress::Cached => {}
             LoadProgress::Loaded => {
                 holder.progress = LoadProgress::Cached;
-                kv.cache_blocks(context.trace, id, holder.computed, &mut holder.held);
+                kv.cache_blocks(id, holder.computed, &mut holder.held);
                 holder.computed = holder.computed.min(holder.known - 1);
             }
         }

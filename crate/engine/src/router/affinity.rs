@@ -10,10 +10,16 @@
 //! is wanted on 1 + s n of the n replicas; until that many hold it, a request that matches no further goes where the load
 //! is least. Among equal replicas the one that was given the fewest requests is taken.
 //!
-//! A request costs O(b log k) for b keys and k remembered keys, and O(n) for the loads of n replicas.
+//! A request costs O(b) for b keys, and O(n) for the loads of n replicas.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use servescope_workload::RequestId;
+
+use crate::block_numbers::BlockNumbers;
+use crate::block_numbers::number_map::NumberMap;
 use crate::replica_index::ReplicaIndex;
-use std::collections::BTreeMap;
 
 /// Requests with one key for which one replica is enough, whatever their share: a few turns of a session are no trend.
 const FEW: u64 = 8;
@@ -24,15 +30,43 @@ const SLACK: u64 = 8;
 /// The index of one router.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Affinity {
-    keys: BTreeMap<u64, KnownPrefixes>,
-    /// Keys of each replica, by when they were last used.
-    recent: Vec<BTreeMap<u64, u64>>,
-    clock: u64,
-    /// Requests that were routed, and those that each replica was given.
+    /// The keys of each request, each of which stands for itself and all before it.
+    numbers: Arc<BlockNumbers>,
+    keys: NumberMap<KnownPrefix>,
+    replicas: Vec<GivenKeys>,
+    /// Requests that were routed.
     routed: u64,
-    given: Vec<u64>,
     /// The replicas that may be given the request that arrives.
     candidates: Vec<Candidate>,
+}
+
+/// What one replica was given.
+#[derive(Debug, Clone, Default)]
+struct GivenKeys {
+    requests: u64,
+    /// The last request that had each key which is remembered, by its turn.
+    last: NumberMap<u64>,
+    /// Requests by their turns, the longest ago first; of each how many of its keys were not looked at to be forgotten, the first ones.
+    given: VecDeque<(u64, RequestId, u32)>,
+}
+
+impl GivenKeys {
+    /// The key that was used longest ago is forgotten; of one request the end of its prompt goes before the start. Returns it.
+    fn forget_oldest(&mut self, numbers: &BlockNumbers) -> Option<u32> {
+        loop {
+            let (turn, id, left) = self.given.front_mut()?;
+            let Some(index) = left.checked_sub(1) else {
+                self.given.pop_front();
+                continue;
+            };
+            *left = index;
+            let key = numbers.get(*id, index)?;
+            if self.last.get(key.into()) == Some(*turn) {
+                self.last.remove(key.into());
+                return Some(key);
+            }
+        }
+    }
 }
 
 /// A replica that may be given a request.
@@ -45,45 +79,51 @@ pub(crate) struct Candidate {
     pub(crate) most_keys: usize,
 }
 
-#[derive(Debug, Clone)]
-struct KnownPrefixes {
+#[derive(Debug, Clone, Copy, Default)]
+struct KnownPrefix {
     /// Requests that had the key, and how many had been routed when it was new.
     visits: u64,
     since: u64,
-    /// Replicas that hold it, in order, and the place of the key in `recent` of each.
-    holders: Vec<(ReplicaIndex, u64)>,
+    /// Replicas that hold it.
+    holders: u32,
 }
 
 impl Affinity {
-    /// The replica for a request with `keys`, each of which stands for itself and all before it, among candidates in their order.
-    pub(crate) fn pick(&mut self, keys: &[u64], candidates: impl Iterator<Item = Candidate>) -> ReplicaIndex {
+    /// One that looks at these keys of requests.
+    pub(crate) fn new(numbers: Arc<BlockNumbers>) -> Self {
+        Self { numbers, ..Self::default() }
+    }
+
+    /// The replica for a request among candidates in their order.
+    pub(crate) fn pick(
+        &mut self,
+        id: RequestId,
+        candidates: impl Iterator<Item = Candidate>,
+    ) -> ReplicaIndex {
         self.candidates.clear();
         self.candidates.extend(candidates);
-        let known = self.candidates.last().map_or(0, |last| last.place.index() + 1).max(self.given.len());
-        self.given.resize(known, 0);
-        self.recent.resize(known, BTreeMap::new());
-        let chosen = self.choose(keys);
-        self.remember(keys, chosen);
+        let known = self.candidates.last().map_or(0, |last| last.place.index() + 1).max(self.replicas.len());
+        self.replicas.resize_with(known, GivenKeys::default);
+        let chosen = self.choose(id);
+        self.remember(id, chosen);
         chosen.place
     }
 
-    fn choose(&self, keys: &[u64]) -> Candidate {
+    fn choose(&self, id: RequestId) -> Candidate {
         let bound = self.bound();
-        let order = |one: &&Candidate| (one.load, self.given[one.place], one.place);
-        let candidate = |place: ReplicaIndex| {
-            let at = self.candidates.binary_search_by_key(&place, |one| one.place);
-            at.ok().map(|at| &self.candidates[at])
-        };
+        let order = |one: &&Candidate| (one.load, self.replicas[one.place].requests, one.place);
         // A replica that holds a key holds all before it: known keys come first, with more holders towards the start.
-        let known = keys.partition_point(|key| self.keys.contains_key(key));
+        let mut keys = self.keys.reader();
+        let known = self.numbers.iter(id, 0..u32::MAX).map_while(|key| Some((key, keys.get(key.into())?)));
+        let known: Vec<(u32, KnownPrefix)> = known.collect();
         let mut seen = 0;
-        for known in keys[..known].iter().rev().filter_map(|key| self.keys.get(key)) {
-            let count = known.holders.len();
-            if count == seen || (count as u64) < self.wanted(known) {
+        for &(key, known) in known.iter().rev() {
+            if known.holders == seen || u64::from(known.holders) < self.wanted(&known) {
                 continue;
             }
-            seen = count;
-            let holders = known.holders.iter().filter_map(|&(replica, _)| candidate(replica));
+            seen = known.holders;
+            let holds = |one: &&Candidate| self.replicas[one.place].last.contains(key.into());
+            let holders = self.candidates.iter().filter(holds);
             if let Some(one) = holders.filter(|one| u64::from(one.load) <= bound).min_by_key(order) {
                 return *one;
             }
@@ -100,42 +140,31 @@ impl Affinity {
     }
 
     /// How many replicas should hold a key.
-    fn wanted(&self, known: &KnownPrefixes) -> u64 {
+    fn wanted(&self, known: &KnownPrefix) -> u64 {
         let replicas = self.candidates.len() as u64;
         let others = known.visits.saturating_sub(FEW) * replicas / (self.routed - known.since).max(1);
         (1 + others).min(replicas)
     }
 
-    /// A replica is given a request with `keys`.
-    fn remember(&mut self, keys: &[u64], Candidate { place, most_keys, .. }: Candidate) {
+    /// A replica is given a request.
+    fn remember(&mut self, id: RequestId, Candidate { place, most_keys, .. }: Candidate) {
+        let since = self.routed;
         self.routed += 1;
-        self.given[place] += 1;
-        let since = self.routed - 1;
-        // Backwards, so that the end of a prompt is forgotten before its start.
-        for &key in keys.iter().rev() {
-            self.clock += 1;
-            let known = self.keys.entry(key).or_insert_with(|| KnownPrefixes {
-                visits: 0,
-                since,
-                holders: Vec::new(),
-            });
+        let of_replica = &mut self.replicas[place];
+        of_replica.requests += 1;
+        of_replica.given.push_back((self.routed, id, self.numbers.count_of(id)));
+        for key in self.numbers.iter(id, 0..u32::MAX) {
+            let is_new = of_replica.last.insert(key.into(), self.routed).is_none();
+            let known = self.keys.get_or_insert(key.into(), KnownPrefix { since, ..KnownPrefix::default() });
             known.visits += 1;
-            match known.holders.binary_search_by_key(&place, |holder| holder.0) {
-                Ok(at) => {
-                    self.recent[place].remove(&known.holders[at].1);
-                    known.holders[at].1 = self.clock;
-                }
-                Err(at) => known.holders.insert(at, (place, self.clock)),
-            }
-            self.recent[place].insert(self.clock, key);
+            known.holders += u32::from(is_new);
         }
-        while self.recent[place].len() > most_keys {
-            let Some((_, key)) = self.recent[place].pop_first() else { break };
-            if let Some(known) = self.keys.get_mut(&key) {
-                known.holders.retain(|holder| holder.0 != place);
-                if known.holders.is_empty() {
-                    self.keys.remove(&key);
-                }
+        while of_replica.last.len() > most_keys {
+            let Some(key) = of_replica.forget_oldest(&self.numbers) else { break };
+            let Some(known) = self.keys.get_mut(key.into()) else { continue };
+            known.holders -= 1;
+            if known.holders == 0 {
+                self.keys.remove(key.into());
             }
         }
     }
@@ -143,6 +172,9 @@ impl Affinity {
 
 #[cfg(test)]
 mod tests {
+    use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
+    use servescope_workload::{BASE_MODEL, Trace};
+
     use super::*;
 
     /// This many replicas, of each at most this many keys, with loads.
@@ -154,72 +186,92 @@ mod tests {
         ReplicaIndex::first(count).map(move |place| Candidate { place, load: load(place), most_keys })
     }
 
+    /// An index of requests with these keys.
+    fn of_keys(keys: impl IntoIterator<Item = Vec<u64>>) -> Affinity {
+        let (mut trace, mut prefix) = (Trace::default(), PrefixBlocks::new(16));
+        for ids in keys {
+            prefix.push(ids);
+            let (arrival_us, user, adapter, [input_tokens, output_tokens, max_tokens]) =
+                (0.0, 0, BASE_MODEL, [16, 1, 1]);
+            trace.push(Request { arrival_us, user, adapter, input_tokens, output_tokens, max_tokens });
+        }
+        trace.metadata = Some(Box::new(TraceMetadata { prefix, ..TraceMetadata::default() }));
+        Affinity::new(Arc::new(BlockNumbers::of_prompts_or_sessions(&trace)))
+    }
+
     /// Routes requests that find every replica idle.
     fn route(
         affinity: &mut Affinity,
         (count, most_keys): (usize, usize),
-        keys: impl IntoIterator<Item = Vec<u64>>,
+        requests: std::ops::Range<u32>,
     ) -> Vec<ReplicaIndex> {
-        keys.into_iter().map(|keys| affinity.pick(&keys, replicas(count, most_keys, |_| 0))).collect()
+        requests.map(|id| affinity.pick(RequestId::new(id), replicas(count, most_keys, |_| 0))).collect()
     }
 
     #[test]
     fn a_prefix_that_all_share_starves_no_replica() {
         for count in [8, 32] {
             // One system prompt of two blocks, then a block of its own.
-            let requests = 40 * count as u64;
-            let mut affinity = Affinity::default();
-            route(&mut affinity, (count, 10_000), (0..requests).map(|i| vec![1, 2, 100 + i]));
-            assert!(affinity.given.iter().all(|&given| given >= 20), "{:?}", affinity.given);
+            let requests = 40 * count as u32;
+            let given =
+                |affinity: &Affinity| affinity.replicas.iter().map(|of| of.requests).collect::<Vec<_>>();
+            let mut affinity = of_keys((0..requests).map(|i| vec![1, 2, 100 + u64::from(i)]));
+            route(&mut affinity, (count, 10_000), 0..requests);
+            assert!(given(&affinity).iter().all(|&given| given >= 20), "{:?}", given(&affinity));
             // Nor do requests that have nothing in common.
-            let mut affinity = Affinity::default();
-            route(&mut affinity, (count, usize::MAX), (0..requests).map(|_| Vec::new()));
-            assert!(affinity.given.iter().all(|&given| given == 40), "{:?}", affinity.given);
+            let mut affinity = of_keys((0..requests).map(|_| Vec::new()));
+            route(&mut affinity, (count, usize::MAX), 0..requests);
+            assert!(given(&affinity).iter().all(|&given| given == 40), "{:?}", given(&affinity));
         }
     }
 
     #[test]
     fn a_session_stays_where_its_turns_are_cached() {
-        let mut affinity = Affinity::default();
         let idle = || replicas(8, 10_000, |_| 0);
-        let turn =
-            |session: u64, turn: u64| (0..=turn).map(move |t| if t == 0 { 1 } else { 1_000 * session + t });
+        let turn = |session: u64, turn: u64| -> Vec<u64> {
+            (0..=turn).map(|t| if t == 0 { 1 } else { 1_000 * session + t }).collect()
+        };
+        let turns = (1..30).flat_map(|t| (1..40).map(move |session| (t, session)));
+        let branch: Vec<u64> = turn(7, 3).into_iter().chain([5]).collect();
+        let keys = turns.clone().map(|(t, session)| turn(session, t)).chain([branch, turn(7, 30)]);
+        let mut affinity = of_keys(keys);
+        let mut ids = (0..).map(RequestId::new);
         let mut places = [ReplicaIndex::default(); 40];
-        for t in 1..30 {
-            for session in 1..40 {
-                let keys: Vec<u64> = turn(session, t).collect();
-                let place = affinity.pick(&keys, idle());
-                assert!(t == 1 || place == places[session as usize], "turn {t} of session {session} moved");
-                places[session as usize] = place;
-            }
+        for ((t, session), id) in turns.zip(&mut ids) {
+            let place = affinity.pick(id, idle());
+            assert!(t == 1 || place == places[session as usize], "turn {t} of session {session} moved");
+            places[session as usize] = place;
         }
+        let mut next = || ids.next().expect("a further request");
         // The longest match decides: a branch of turn 3 goes with it.
-        let branch: Vec<u64> = turn(7, 3).chain([5]).collect();
-        assert_eq!(affinity.pick(&branch, idle()), places[7]);
+        let (branch, last) = (next(), next());
+        assert_eq!(affinity.pick(branch, idle()), places[7]);
         // An overloaded replica does not get it.
         let busy = places[7];
         let loads = replicas(8, 10_000, |place| if place == busy { 60 } else { 10 });
-        assert_ne!(affinity.pick(&turn(7, 30).collect::<Vec<_>>(), loads), busy);
+        assert_ne!(affinity.pick(last, loads), busy);
     }
 
     #[test]
     fn a_key_with_much_traffic_is_on_as_many_replicas() {
         // Three of five requests have key 1, the others keys of their own.
-        let mut affinity = Affinity::default();
-        route(&mut affinity, (8, 10_000), (0..4_000).map(|i| vec![if i % 5 < 3 { 1 } else { 10 + i }]));
-        assert_eq!(affinity.keys[&1].holders.len(), 5);
+        let mut affinity = of_keys((0..4_000).map(|i| vec![if i % 5 < 3 { 1 } else { 10 + i }]));
+        route(&mut affinity, (8, 10_000), 0..4_000);
+        assert_eq!(affinity.keys.get(0).map(|known| known.holders), Some(5));
     }
 
     #[test]
     fn what_is_remembered_is_bounded_and_the_end_of_a_prompt_goes_first() {
-        let mut affinity = Affinity::default();
-        assert_eq!(route(&mut affinity, (2, 3), [vec![1, 2, 3, 4]]), [0].map(ReplicaIndex::new));
-        let held = |affinity: &Affinity| affinity.keys.keys().copied().collect::<Vec<_>>();
-        assert_eq!(held(&affinity), [1, 2, 3]);
-        assert_eq!(route(&mut affinity, (2, 3), [vec![8], vec![1, 9]]), [1, 0].map(ReplicaIndex::new));
-        assert_eq!(held(&affinity), [1, 2, 8, 9]);
-        assert_eq!(affinity.recent[0].len(), 3);
-        let holders = affinity.keys.values().map(|known| known.holders.len()).sum::<usize>();
-        assert_eq!(holders, affinity.recent.iter().map(BTreeMap::len).sum::<usize>());
+        // The keys have numbers from 0 on, in this order: 1, 2, 3, 4, 8, 9.
+        let mut affinity = of_keys([vec![1, 2, 3, 4], vec![8], vec![1, 9]]);
+        assert_eq!(route(&mut affinity, (2, 3), 0..1), [0].map(ReplicaIndex::new));
+        let held =
+            |affinity: &Affinity| (0..6).filter(|&key| affinity.keys.contains(key)).collect::<Vec<_>>();
+        assert_eq!(held(&affinity), [0, 1, 2]);
+        assert_eq!(route(&mut affinity, (2, 3), 1..3), [1, 0].map(ReplicaIndex::new));
+        assert_eq!(held(&affinity), [0, 1, 4, 5]);
+        assert_eq!(affinity.replicas[0].last.len(), 3);
+        let holders = (0..6).filter_map(|key| affinity.keys.get(key)).map(|known| known.holders as usize);
+        assert_eq!(holders.sum::<usize>(), affinity.replicas.iter().map(|of| of.last.len()).sum::<usize>());
     }
 }

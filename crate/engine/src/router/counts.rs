@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use servescope_workload::stream::Stream;
 
 use super::pipeline::Reported;
-use crate::replica::kv_cache::BlockName;
+use crate::block_numbers::Numbers;
+use crate::block_numbers::number_map::NumberMap;
 use crate::replica_index::ReplicaIndex;
 
 /// For how long a request counts in the rate of its replica, microseconds.
@@ -19,7 +20,7 @@ pub(super) struct OwnCounts {
     /// Tokens of prompts that were not cached there by its belief, of requests without a first token.
     pub(super) uncached_tokens: u64,
     /// Blocks of the prompts of those requests, and how many have each.
-    blocks: BTreeMap<BlockName, u32>,
+    blocks: NumberMap<u32>,
     /// Those that nothing is known of.
     nameless_blocks: u64,
     /// When requests were sent in the last minute.
@@ -39,25 +40,26 @@ impl OwnCounts {
     }
 
     /// Its prompt's blocks are in use, from now on or no more.
-    pub(super) fn use_blocks(&mut self, names: &[BlockName], nameless: u64, is_used: bool) {
-        if !is_used {
-            self.nameless_blocks -= nameless;
-            for name in names {
-                let Some(users) = self.blocks.get_mut(name) else { continue };
-                *users -= 1;
-                if *users == 0 {
-                    self.blocks.remove(name);
-                }
-            }
+    pub(super) fn use_blocks(&mut self, (numbers, nameless): (Numbers<'_>, u64), is_used: bool) {
+        if is_used {
+            self.nameless_blocks += nameless;
+            numbers.for_each(|number| *self.blocks.get_or_insert(number.into(), 0) += 1);
             return;
         }
-        self.nameless_blocks += nameless;
-        names.iter().for_each(|&name| *self.blocks.entry(name).or_default() += 1);
+        self.nameless_blocks -= nameless;
+        for number in numbers {
+            let Some(users) = self.blocks.get_mut(number.into()) else { continue };
+            *users -= 1;
+            if *users == 0 {
+                self.blocks.remove(number.into());
+            }
+        }
     }
 
     /// Distinct blocks in use, were a prompt there, too.
-    pub(super) fn blocks_with(&self, names: &[BlockName], nameless: u64) -> u64 {
-        let new = names.iter().filter(|name| !self.blocks.contains_key(name)).count();
+    pub(super) fn blocks_with(&self, (numbers, nameless): (Numbers<'_>, u64)) -> u64 {
+        let mut known = self.blocks.reader();
+        let new = numbers.filter(|&number| known.get(number.into()).is_none()).count();
         (self.blocks.len() + new) as u64 + self.nameless_blocks + nameless
     }
 
@@ -132,6 +134,11 @@ impl Scrapes {
         self.next_us <= now_us
     }
 
+    /// When a replica is to be read next; infinite where none is.
+    pub(crate) fn next_us(&self) -> f64 {
+        self.next_us
+    }
+
     /// There is another replica to read.
     pub(crate) fn look_again(&mut self) {
         if self.period_us > 0.0 {
@@ -169,7 +176,11 @@ impl Scrapes {
 
 #[cfg(test)]
 mod tests {
+    use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
+    use servescope_workload::{BASE_MODEL, RequestId, Trace};
+
     use super::*;
+    use crate::block_numbers::BlockNumbers;
 
     #[test]
     fn a_replica_is_read_once_in_a_period_at_a_time_of_its_own() {
@@ -215,12 +226,21 @@ mod tests {
 
     #[test]
     fn a_block_that_several_prompts_have_counts_once() {
+        let (mut trace, mut prefix) = (Trace::default(), PrefixBlocks::new(16));
+        for ids in [&[1, 2][..], &[1], &[1, 9]] {
+            prefix.push(ids.iter().copied());
+            let (arrival_us, user, adapter, output_tokens, max_tokens) = (0.0, 0, BASE_MODEL, 1, 1);
+            let input_tokens = 16 * ids.len() as u32;
+            trace.push(Request { arrival_us, user, adapter, input_tokens, output_tokens, max_tokens });
+        }
+        trace.metadata = Some(Box::new(TraceMetadata { prefix, ..TraceMetadata::default() }));
+        let numbers = BlockNumbers::of_prompts(&trace, 16);
+        let of = |id: u32| numbers.iter(RequestId::new(id), 0..u32::MAX);
         let mut own = OwnCounts::default();
-        let names = [(0, 1, 16), (0, 2, 16)];
-        own.use_blocks(&names, 3, true);
-        own.use_blocks(&names[..1], 0, true);
-        assert_eq!((own.blocks_with(&[], 0), own.blocks_with(&[(0, 2, 16), (0, 9, 16)], 1)), (5, 7));
-        own.use_blocks(&names, 3, false);
-        assert_eq!(own.blocks_with(&[], 0), 1);
+        own.use_blocks((of(0), 3), true);
+        own.use_blocks((of(1), 0), true);
+        assert_eq!((own.blocks_with((Numbers::default(), 0)), own.blocks_with((of(2), 1))), (5, 7));
+        own.use_blocks((of(0), 3), false);
+        assert_eq!(own.blocks_with((Numbers::default(), 0)), 1);
     }
 }

@@ -1,20 +1,21 @@
 //! What routers know: each of several its own requests, all of them what replicas tell.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use servescope_workload::stream::Stream;
 use servescope_workload::{RequestId, Trace};
 
 use super::counts::{ClientTokens, OwnCounts, Scrapes};
-use super::index::{ApproximateIndex, EventIndex, cached_tokens, prompt_blocks};
+use super::index::{ApproximateIndex, EventIndex, cached_tokens};
 use super::pipeline::{Asked, Believed, Reported};
 use super::rules::{RuleFacts, facts_of};
 use super::{RoutingView, prefix_of};
+use crate::block_numbers::{BlockNumbers, Numbers};
 use crate::config::FleetConfig;
 use crate::config::routing::{CountSource, IndexKind, RouterConstants, RouterView};
 use crate::record::RoutedEvent;
 use crate::replica::Replica;
-use crate::replica::kv_cache::BlockName;
 use crate::replica_index::ReplicaIndex;
 use crate::report::RoutingTotals;
 
@@ -33,6 +34,8 @@ pub(crate) struct Knowledge {
     view: RouterView,
     constants: RouterConstants,
     facts: RuleFacts,
+    /// The blocks of prompts, of the index's size, where the rule looks at them.
+    prompts: Arc<BlockNumbers>,
     shards: Vec<OfShard>,
     /// Requests that were sent and have not ended.
     sent: BTreeMap<RequestId, Sent>,
@@ -59,16 +62,19 @@ struct Sent {
 }
 
 impl Knowledge {
-    pub(super) fn new(config: &FleetConfig, requests: usize) -> Self {
+    pub(super) fn new(config: &FleetConfig, trace: &Trace) -> Self {
         let facts = facts_of(config.router);
+        let looks_at_blocks = facts.blocks || facts.index && config.view.index == IndexKind::Approximate;
+        let prompts = || BlockNumbers::of_prompts(trace, config.view.block_tokens);
         Self {
             view: config.view,
             constants: config.constants,
             facts,
+            prompts: Arc::new(if looks_at_blocks { prompts() } else { BlockNumbers::default() }),
             shards: vec![OfShard::default(); config.view.shards.max(1) as usize],
             sent: BTreeMap::new(),
             events: EventIndex::default(),
-            believed: if facts.index { vec![NOT_ROUTED; requests] } else { Vec::new() },
+            believed: if facts.index { vec![NOT_ROUTED; trace.len()] } else { Vec::new() },
         }
     }
 
@@ -102,8 +108,7 @@ impl Knowledge {
             if event == RoutedEvent::Ends {
                 own.requests -= 1;
                 if self.facts.blocks {
-                    let (names, nameless) = all_blocks(trace, id, self.view.block_tokens);
-                    own.use_blocks(&names, nameless, false);
+                    own.use_blocks(all_blocks(&self.prompts, trace, id, self.view.block_tokens), false);
                 }
                 self.sent.remove(&id);
             }
@@ -152,11 +157,7 @@ impl Knowledge {
         scrapes: &Scrapes,
     ) -> Vec<Believed> {
         let matched = self.matched(shard, view, candidates, id);
-        let (names, nameless) = if self.facts.blocks {
-            all_blocks(view.trace, id, self.view.block_tokens)
-        } else {
-            (Vec::new(), 0)
-        };
+        let blocks = all_blocks(&self.prompts, view.trace, id, self.view.block_tokens);
         let OfShard { own, index, .. } = &mut self.shards[shard];
         let most = candidates.iter().map(|place| place.index() + 1).max().unwrap_or(0);
         own.resize(own.len().max(most), OwnCounts::default());
@@ -176,7 +177,7 @@ impl Knowledge {
                     CountSource::Scraped => reported.requests,
                 },
                 uncached_tokens: own.uncached_tokens,
-                decode_blocks: if self.facts.blocks { own.blocks_with(&names, nameless) } else { 0 },
+                decode_blocks: if self.facts.blocks { own.blocks_with(blocks.clone()) } else { 0 },
                 index_blocks: index.blocks_of(place),
                 recent_requests: if self.facts.rates { own.recent_requests(view.now_us) } else { 0 },
                 reported,
@@ -198,9 +199,8 @@ impl Knowledge {
         }
         let (trace, size) = (view.trace, self.view.block_tokens);
         if self.view.index == IndexKind::Approximate {
-            let blocks = prompt_blocks(trace, id, size);
             let oldest_us = view.now_us - self.view.ttl_us;
-            let matched = self.shards[shard].index.matched(&blocks, candidates, oldest_us);
+            let matched = self.shards[shard].index.matched((&self.prompts, id), candidates, oldest_us);
             let indexed = trace.input_tokens[id] / size * size;
             return matched.into_iter().map(|count| (count * size, indexed)).collect();
         }
@@ -235,14 +235,12 @@ impl Knowledge {
             own.note_time(view.now_us);
         }
         if self.facts.blocks {
-            let (names, nameless) = all_blocks(view.trace, id, self.view.block_tokens);
-            own.use_blocks(&names, nameless, true);
+            own.use_blocks(all_blocks(&self.prompts, view.trace, id, self.view.block_tokens), true);
         }
         if self.facts.index {
             self.believed[id.index()] = matched_tokens;
             if self.view.index == IndexKind::Approximate {
-                let blocks = prompt_blocks(view.trace, id, self.view.block_tokens);
-                index.insert(&blocks, place, &self.view, view.now_us);
+                index.insert((&self.prompts, id), place, &self.view, view.now_us);
             }
         }
         if self.facts.clients {
@@ -277,9 +275,12 @@ impl Knowledge {
 }
 
 /// The blocks of a prompt that the trace describes, and how many it has beside them.
-fn all_blocks(trace: &Trace, id: RequestId, block_tokens: u32) -> (Vec<BlockName>, u64) {
-    let names = prompt_blocks(trace, id, block_tokens);
+fn all_blocks<'a>(
+    prompts: &'a BlockNumbers,
+    trace: &Trace,
+    id: RequestId,
+    block_tokens: u32,
+) -> (Numbers<'a>, u64) {
     let all = trace.input_tokens[id].div_ceil(block_tokens.max(1));
-    let nameless = u64::from(all) - names.len() as u64;
-    (names, nameless)
+    (prompts.iter(id, 0..u32::MAX), u64::from(all - prompts.count_of(id)))
 }

@@ -6,26 +6,79 @@
 //! only by its own request after a preemption. Until then the blocks that a request fills behind those that the trace
 //! describes are counted, not kept one by one.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
-use servescope_workload::{RequestId, Trace};
+use servescope_workload::RequestId;
 
 use super::held::{GroupBlocks, Held};
-use super::watch::{BlockName, CacheWatch};
+use super::watch::CacheWatch;
+use crate::block_numbers::number_map::{NumberMap, Reader};
+use crate::block_numbers::{BlockNumbers, Numbers};
 use crate::config::kv_groups::{BlockGroup, KvGroup, common_multiple};
 use crate::record::request_timings::PrefixLookups;
 
 /// No block.
 const NONE: u32 = u32::MAX;
 
-/// What a block holds, together with all before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum BlockContents {
-    /// The adapter, the id of a block of the trace and which of its KV blocks.
-    Prefix(u32, u64, u32),
-    /// A request's own: which request, which of its blocks.
-    Own(RequestId, u32),
+/// What a block holds, together with all before it: its number in the trace, or a request and which of its blocks it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct BlockContents(u64);
+
+impl BlockContents {
+    const OWN: u64 = 1 << 63;
+
+    pub(crate) fn numbered(number: u32) -> Self {
+        Self(number.into())
+    }
+
+    fn own(id: RequestId, index: u32) -> Self {
+        Self(Self::OWN | u64::from(id.get()) << 32 | u64::from(index))
+    }
+
+    /// The contents as a number, that of the trace where there is one.
+    pub(crate) fn key(self) -> u64 {
+        self.0
+    }
+
+    /// The number in the trace.
+    fn number(self) -> Option<u32> {
+        (self.0 & Self::OWN == 0).then_some(self.0 as u32)
+    }
+
+    /// Of a request's own block, which of its blocks it is.
+    fn own_index(self, id: RequestId) -> Option<u32> {
+        let index = self.0 as u32;
+        (self == Self::own(id, index)).then_some(index)
+    }
+}
+
+/// The contents of blocks of a request, one after another.
+#[derive(Debug, Clone)]
+pub(crate) struct ContentsInOrder<'a> {
+    numbers: Numbers<'a>,
+    id: RequestId,
+    index: u32,
+    end: u32,
+}
+
+impl Iterator for ContentsInOrder<'_> {
+    type Item = BlockContents;
+
+    #[inline]
+    fn next(&mut self) -> Option<BlockContents> {
+        if self.index >= self.end {
+            return None;
+        }
+        self.index += 1;
+        let own = || BlockContents::own(self.id, self.index - 1);
+        Some(self.numbers.next().map_or_else(own, BlockContents::numbered))
+    }
+}
+
+/// The contents of these blocks of a request, of which those without a number are its own.
+pub(crate) fn contents_of(numbers: &BlockNumbers, id: RequestId, blocks: Range<u32>) -> ContentsInOrder<'_> {
+    ContentsInOrder { numbers: numbers.iter(id, blocks.clone()), id, index: blocks.start, end: blocks.end }
 }
 
 /// A block that is cached, or several that no request finds.
@@ -47,65 +100,26 @@ struct Block {
     twin: u32,
 }
 
-/// The block that is found for some contents: of several the one that was cached first.
-#[derive(Debug, Clone, Default)]
-struct Index {
-    prefix: BTreeMap<(u32, u64, u32), u32>,
-    /// Of requests that were preempted: blocks by their place in the request, [`NONE`] where there is none, and how many there
-    /// are.
-    own: BTreeMap<RequestId, (Vec<u32>, u32)>,
+/// The blocks of one group.
+#[derive(Debug, Clone)]
+struct CachedGroup {
+    group: BlockGroup,
+    /// Which blocks of requests are equal.
+    numbers: Arc<BlockNumbers>,
+    /// The block that is found for some contents: of several the one that was cached first.
+    first: NumberMap<u32>,
 }
 
-impl Index {
-    fn get(&self, contents: BlockContents) -> Option<u32> {
-        match contents {
-            BlockContents::Prefix(adapter, block, part) => self.prefix.get(&(adapter, block, part)).copied(),
-            BlockContents::Own(id, index) => {
-                let found = self.own.get(&id)?.0.get(index as usize);
-                found.copied().filter(|&block| block != NONE)
-            }
-        }
+impl CachedGroup {
+    /// The blocks that are found as these ones of a request, up to the first that is not.
+    fn found(&self, id: RequestId, blocks: Range<u32>) -> impl Iterator<Item = u32> {
+        let mut first: Reader<'_, u32> = self.first.reader();
+        contents_of(&self.numbers, id, blocks).map_while(move |contents| first.get(contents.key()))
     }
 
-    /// The block that is found; `block` from now on, where there was none.
-    fn get_or_insert(&mut self, contents: BlockContents, block: u32) -> u32 {
-        match contents {
-            BlockContents::Prefix(adapter, of_block, part) => {
-                *self.prefix.entry((adapter, of_block, part)).or_insert(block)
-            }
-            BlockContents::Own(id, index) => {
-                let (blocks, count) = self.own.entry(id).or_default();
-                let place = index as usize;
-                if blocks.len() <= place {
-                    blocks.resize(place + 1, NONE);
-                }
-                if blocks[place] == NONE {
-                    blocks[place] = block;
-                    *count += 1;
-                }
-                blocks[place]
-            }
-        }
-    }
-
-    /// Another block is found from now on, or none ([`NONE`]).
-    fn replace(&mut self, contents: BlockContents, block: u32) {
-        match contents {
-            BlockContents::Prefix(adapter, of_block, part) if block == NONE => {
-                self.prefix.remove(&(adapter, of_block, part));
-            }
-            BlockContents::Prefix(adapter, of_block, part) => {
-                self.prefix.insert((adapter, of_block, part), block);
-            }
-            BlockContents::Own(id, index) => {
-                let Some((blocks, count)) = self.own.get_mut(&id) else { return };
-                blocks[index as usize] = block;
-                *count -= u32::from(block == NONE);
-                if *count == 0 {
-                    self.own.remove(&id);
-                }
-            }
-        }
+    /// The block that is found as block `index` of a request.
+    fn get(&self, id: RequestId, index: u32) -> Option<u32> {
+        self.found(id, index..index + 1).next()
     }
 }
 
@@ -115,11 +129,9 @@ pub(crate) struct BlockCache {
     block_size: u32,
     /// A prefix that is found has a multiple of so many blocks: whole ones of every group.
     hit_blocks: u32,
-    groups: Vec<BlockGroup>,
+    groups: Vec<CachedGroup>,
     blocks: Vec<Block>,
     unused: Vec<u32>,
-    /// By group.
-    first: Vec<Index>,
     oldest: u32,
     newest: u32,
     idle: u32,
@@ -133,14 +145,19 @@ pub(crate) struct BlockCache {
 }
 
 impl BlockCache {
-    pub(crate) fn new(block_size: u32, groups: Vec<BlockGroup>) -> Self {
-        let ratios = groups.iter().map(|group| group.block_tokens / block_size);
+    /// Of groups, each with the numbers of its blocks in the trace.
+    pub(crate) fn new(
+        block_size: u32,
+        groups: impl IntoIterator<Item = (BlockGroup, Arc<BlockNumbers>)>,
+    ) -> Self {
+        let of_group = |(group, numbers)| CachedGroup { group, numbers, first: NumberMap::default() };
+        let groups: Vec<CachedGroup> = groups.into_iter().map(of_group).collect();
+        let ratios = groups.iter().map(|of| of.group.block_tokens / block_size);
         Self {
             block_size,
             hit_blocks: common_multiple(ratios).min(u32::MAX.into()) as u32,
             blocks: Vec::new(),
             unused: Vec::new(),
-            first: vec![Index::default(); groups.len()],
             groups,
             oldest: NONE,
             newest: NONE,
@@ -152,20 +169,15 @@ impl BlockCache {
         }
     }
 
-    /// The name of a request's block, of the first group; `None`: the trace does not describe it.
-    pub(super) fn name_of(&self, trace: &Trace, id: RequestId, index: u32) -> Option<BlockName> {
-        match prefix_contents(trace, id, index, self.groups[0].block_tokens)? {
-            BlockContents::Prefix(adapter, block, part) => Some((adapter, block, part)),
-            BlockContents::Own(..) => None,
-        }
+    /// The blocks of a request that have a number, of the first group, up to some.
+    pub(super) fn numbers_of(&self, id: RequestId, most: u32) -> Numbers<'_> {
+        self.groups[0].numbers.iter(id, 0..most)
     }
 
     /// A router that asks is told that some contents are found from now on, or no more.
     fn tell(&mut self, group: u32, contents: BlockContents, is_stored: bool) {
-        if let (Some(watch), 0, BlockContents::Prefix(adapter, block, part)) =
-            (&mut self.watch, group, contents)
-        {
-            watch.note((adapter, block, part), is_stored);
+        if let (Some(watch), 0, Some(number)) = (&mut self.watch, group, contents.number()) {
+            watch.note(number, is_stored);
         }
     }
 
@@ -181,7 +193,7 @@ impl BlockCache {
 
     /// The block that is found for some contents.
     pub(crate) fn find(&self, contents: BlockContents) -> Option<u32> {
-        self.first[0].get(contents)
+        self.groups[0].first.get(contents.key())
     }
 
     /// A block that is full with these contents is kept, and held by one that gives it back later.
@@ -227,39 +239,34 @@ impl BlockCache {
         self.block_size
     }
 
-    /// The block of a group that is found as block `index` of a request.
-    fn get(&self, group: usize, trace: &Trace, id: RequestId, index: u32) -> Option<u32> {
-        self.first[group].get(contents_of(trace, id, index, self.groups[group].block_tokens))
-    }
-
     /// After how many tokens of a request its next full block can be found by others; `None`: it holds no further one.
-    pub(crate) fn next_named(&self, trace: &Trace, id: RequestId, held: &Held) -> Option<u32> {
-        let of_group = |(group, held): (&BlockGroup, &GroupBlocks)| {
+    pub(crate) fn next_named(&self, id: RequestId, held: &Held) -> Option<u32> {
+        let of_group = |(CachedGroup { group, numbers, .. }, held): (&CachedGroup, &GroupBlocks)| {
             let (index, tokens) = (held.cached_len(), group.block_tokens);
-            let is_named = group.kind != KvGroup::State
-                && held.own == 0
-                && prefix_contents(trace, id, index, tokens).is_some();
-            is_named.then(|| (index + 1) * tokens)
+            let is_numbered = group.kind != KvGroup::State && held.own == 0 && index < numbers.count_of(id);
+            is_numbered.then(|| (index + 1) * tokens)
         };
         self.groups.iter().zip(held.groups()).filter_map(of_group).min()
     }
 
     /// How many of a request's first `most` blocks of the block size are cached, and how many of those it would use no request holds.
-    pub(crate) fn known(&self, trace: &Trace, id: RequestId, most: u32) -> (u32, u32) {
-        if let ([BlockGroup { kind: KvGroup::Full, .. }], 1) = (&self.groups[..], self.hit_blocks) {
-            return self.run(0, trace, id, 0..most);
+    pub(crate) fn known(&self, id: RequestId, most: u32) -> (u32, u32) {
+        if let ([only], 1) = (&self.groups[..], self.hit_blocks)
+            && only.group.kind == KvGroup::Full
+        {
+            return self.run(0, id, 0..most);
         }
-        let count = self.longest_hit(trace, id, most);
+        let count = self.longest_hit(id, most);
         let idle = |group: usize| {
-            let from = self.groups[group].skipped_blocks(count * self.block_size);
-            self.run(group, trace, id, from..count / self.ratio(group)).1
+            let from = self.groups[group].group.skipped_blocks(count * self.block_size);
+            self.run(group, id, from..count / self.ratio(group)).1
         };
         (count, (0..self.groups.len()).map(idle).sum())
     }
 
     /// How many times the tokens of the block size a block of a group holds.
     fn ratio(&self, group: usize) -> u32 {
-        self.groups[group].block_tokens / self.block_size
+        self.groups[group].group.block_tokens / self.block_size
     }
 
     /// So many blocks of a group, as blocks of the block size: no more than whole ones of every group.
@@ -269,10 +276,9 @@ impl BlockCache {
     }
 
     /// How many blocks in a row are cached, and how many of these no request holds.
-    fn run(&self, group: usize, trace: &Trace, id: RequestId, blocks: Range<u32>) -> (u32, u32) {
+    fn run(&self, group: usize, id: RequestId, blocks: Range<u32>) -> (u32, u32) {
         let mut found = (0, 0);
-        for index in blocks {
-            let Some(block) = self.get(group, trace, id, index) else { break };
+        for block in self.groups[group].found(id, blocks) {
             found.0 += 1;
             found.1 += u32::from(self.blocks[block as usize].users == 0);
         }
@@ -281,17 +287,17 @@ impl BlockCache {
 
     /// The longest prefix, of `most` blocks at the most, of which every group has what it needs. Each group shortens it until none
     /// does, those of full attention first (vllm/v1/core/kv_cache_coordinator.py, `find_longest_cache_hit`).
-    fn longest_hit(&self, trace: &Trace, id: RequestId, most: u32) -> u32 {
-        let is_full = |group: &usize| self.groups[*group].kind == KvGroup::Full;
+    fn longest_hit(&self, id: RequestId, most: u32) -> u32 {
+        let is_full = |group: &usize| self.groups[*group].group.kind == KvGroup::Full;
         let mut count = most;
         for group in (0..self.groups.len()).filter(is_full) {
-            let found = self.run(group, trace, id, 0..count / self.ratio(group)).0;
+            let found = self.run(group, id, 0..count / self.ratio(group)).0;
             count = self.aligned(group, found);
         }
         loop {
             let before = count;
             for group in (0..self.groups.len()).filter(|group| !is_full(group)) {
-                count = self.hit_of(group, trace, id, count);
+                count = self.hit_of(group, id, count);
             }
             if count == before {
                 return count;
@@ -300,19 +306,19 @@ impl BlockCache {
     }
 
     /// The longest prefix of which a group that does not need all blocks has what it needs.
-    fn hit_of(&self, group: usize, trace: &Trace, id: RequestId, most: u32) -> u32 {
-        let BlockGroup { kind, block_tokens } = self.groups[group];
+    fn hit_of(&self, group: usize, id: RequestId, most: u32) -> u32 {
+        let BlockGroup { kind, block_tokens } = self.groups[group].group;
         let ratio = self.ratio(group);
         let KvGroup::SlidingWindow(window) = kind else {
-            let from = self.groups[group].skipped_blocks(most * self.block_size);
-            return self.aligned(group, from + self.run(group, trace, id, from..most / ratio).0);
+            let from = self.groups[group].group.skipped_blocks(most * self.block_size);
+            return self.aligned(group, from + self.run(group, id, from..most / ratio).0);
         };
         // From the end on, which lies where every group has a whole block; where fewer than the window's are found, those of the
         // start.
         let needed = window.saturating_sub(1).div_ceil(block_tokens);
         let mut in_a_row = 0;
         for index in (0..most / ratio).rev() {
-            if self.get(group, trace, id, index).is_none() {
+            if self.groups[group].get(id, index).is_none() {
                 in_a_row = 0;
                 continue;
             }
@@ -328,45 +334,44 @@ impl BlockCache {
     }
 
     /// A request that holds nothing uses its first `count` blocks, which are cached: of each group those that it needs.
-    pub(crate) fn share(&mut self, trace: &Trace, id: RequestId, count: u32, held: &mut Held) {
+    pub(crate) fn share(&mut self, id: RequestId, count: u32, held: &mut Held) {
         for (group, held) in held.groups_mut().enumerate() {
-            held.skipped = self.groups[group].skipped_blocks(count * self.block_size);
-            for index in held.skipped..count / self.ratio(group) {
-                let Some(block) = self.get(group, trace, id, index) else { break };
-                if self.blocks[block as usize].users == 0 {
-                    self.unlink(block);
-                }
-                self.blocks[block as usize].users += 1;
-                held.cached.push(block);
+            held.skipped = self.groups[group].group.skipped_blocks(count * self.block_size);
+            let from = held.cached.len();
+            held.cached.extend(self.groups[group].found(id, held.skipped..count / self.ratio(group)));
+            for &block in &held.cached[from..] {
+                self.hold(block);
             }
         }
     }
 
     /// The first `tokens` of a request are processed, or scheduled to be: their full blocks are cached.
-    pub(crate) fn learn(&mut self, trace: &Trace, id: RequestId, tokens: u32, held: &mut Held) {
+    pub(crate) fn learn(&mut self, id: RequestId, tokens: u32, held: &mut Held) {
         for (group, held) in held.groups_mut().enumerate() {
-            let BlockGroup { kind, block_tokens } = self.groups[group];
+            let BlockGroup { kind, block_tokens } = self.groups[group].group;
             if kind != KvGroup::State {
-                self.learn_of(group, trace, id, tokens / block_tokens, held);
+                self.learn_of(group, id, tokens / block_tokens, held);
             }
         }
     }
 
-    fn learn_of(&mut self, group: usize, trace: &Trace, id: RequestId, most: u32, held: &mut GroupBlocks) {
-        let (mut index, block_tokens) = (held.cached_len(), self.groups[group].block_tokens);
-        while index < most && held.own == 0 {
-            let named = prefix_contents(trace, id, index, block_tokens);
-            let each = self.has_lower_tier.then_some(BlockContents::Own(id, index));
-            let Some(contents) = named.or(each) else { break };
-            let block = self.insert(group, contents);
-            self.publish(block);
-            held.cached.push(block);
-            held.plain -= 1;
-            index += 1;
+    fn learn_of(&mut self, group: usize, id: RequestId, most: u32, held: &mut GroupBlocks) {
+        let first = held.cached_len();
+        let CachedGroup { numbers, .. } = &self.groups[group];
+        // Those with a number are the first ones of a request.
+        let until = if self.has_lower_tier { most } else { most.min(numbers.count_of(id)) };
+        if held.own == 0 && first < until {
+            let numbers = Arc::clone(numbers);
+            for contents in contents_of(&numbers, id, first..until) {
+                let block = self.insert(group, contents);
+                self.publish(block);
+                held.cached.push(block);
+            }
+            held.plain -= until - first;
         }
-        // The blocks that the trace describes are the first ones of a request.
-        held.own += most.saturating_sub(index);
-        held.plain -= most.saturating_sub(index);
+        let rest = most.saturating_sub(held.cached_len());
+        held.own += rest;
+        held.plain -= rest;
     }
 
     /// A request gives its blocks back, group by group and the last one first; it may look for them later. Returns how many no
@@ -393,7 +398,7 @@ impl BlockCache {
             self.publish_own(group, id, held, own);
             held.cached.iter().for_each(|&block| self.publish(block));
         } else if own > 0 {
-            let block = self.insert(group, BlockContents::Own(id, 0));
+            let block = self.insert(group, BlockContents::own(id, 0));
             self.blocks[block as usize].count = own;
             self.link(block);
             freed += own;
@@ -415,7 +420,7 @@ impl BlockCache {
         held.plain -= plain;
         let mut freed = own + plain;
         if own > 0 {
-            let block = self.insert(group, BlockContents::Own(id, held.skipped + cached));
+            let block = self.insert(group, BlockContents::own(id, held.skipped + cached));
             self.blocks[block as usize].count = own;
             self.blocks[block as usize].users = 0;
             self.link(block);
@@ -441,7 +446,7 @@ impl BlockCache {
     fn publish_own(&mut self, group: usize, id: RequestId, held: &mut GroupBlocks, count: u32) {
         let first = held.skipped + held.cached.len() as u32;
         for index in first..first + count {
-            let block = self.insert(group, BlockContents::Own(id, index));
+            let block = self.insert(group, BlockContents::own(id, index));
             self.publish(block);
             held.cached.push(block);
         }
@@ -452,15 +457,14 @@ impl BlockCache {
     /// forgotten. They stand in one place of the order, the last one first.
     fn publish_given_back(&mut self, block: u32, id: RequestId) {
         let Block { contents, group, count, is_found, older, newer, users, .. } = self.blocks[block as usize];
-        let BlockContents::Own(owner, first) = contents else { return };
         // A place that was forgotten may hold something else.
-        if owner != id || is_found || users > 0 || count == 0 {
+        let Some(first) = contents.own_index(id).filter(|_| !is_found && users == 0 && count > 0) else {
             return;
-        }
+        };
         self.blocks[block as usize].count = 1;
         let mut singles = vec![block];
         for index in first + 1..first + count {
-            let single = self.insert(group as usize, BlockContents::Own(id, index));
+            let single = self.insert(group as usize, BlockContents::own(id, index));
             self.blocks[single as usize].users = 0;
             singles.push(single);
         }
@@ -539,10 +543,12 @@ impl BlockCache {
             return;
         }
         let (group, contents) = (entry.group, entry.contents);
-        let mut at = self.first[group as usize].get_or_insert(contents, block);
-        if at == block {
+        let first = &mut self.groups[group as usize].first;
+        let Some(mut at) = first.get(contents.key()) else {
+            first.insert(contents.key(), block);
             self.tell(group, contents, true);
-        }
+            return;
+        };
         // The one that was cached first is found; the others stand behind it in their order.
         while at != block {
             let next = &mut self.blocks[at as usize].twin;
@@ -563,13 +569,15 @@ impl BlockCache {
         if !is_found {
             return;
         }
-        let first = &mut self.first[group as usize];
-        let Some(mut at) = first.get(contents) else { return };
+        let first = &mut self.groups[group as usize].first;
+        let Some(mut at) = first.get(contents.key()) else { return };
+        if at == block && twin == NONE {
+            first.remove(contents.key());
+            self.tell(group, contents, false);
+            return;
+        }
         if at == block {
-            first.replace(contents, twin);
-            if twin == NONE {
-                self.tell(group, contents, false);
-            }
+            first.insert(contents.key(), twin);
             return;
         }
         while self.blocks[at as usize].twin != block {
@@ -598,37 +606,10 @@ impl BlockCache {
     }
 }
 
-/// The contents of KV block `index` of a request, which is its own where the trace does not describe it.
-pub(crate) fn contents_of(trace: &Trace, id: RequestId, index: u32, block_size: u32) -> BlockContents {
-    prefix_contents(trace, id, index, block_size).unwrap_or(BlockContents::Own(id, index))
-}
-
-/// The contents of KV block `index` of a request by the trace. `None`: the trace describes nothing, or not the whole block.
-fn prefix_contents(trace: &Trace, id: RequestId, index: u32, block_size: u32) -> Option<BlockContents> {
-    let i = id.index();
-    let prefix = &trace.metadata.as_deref()?.prefix;
-    let input_tokens = trace.input_tokens[i];
-    let answer = if prefix.outputs.of(i).is_empty() { 0 } else { trace.output_tokens[i] };
-    let end = (index + 1) * block_size;
-    if end > input_tokens + answer || prefix.block_tokens == 0 {
-        return None;
-    }
-    let start = index * block_size;
-    let (place, part) = if prefix.block_tokens.is_multiple_of(block_size) {
-        (start / prefix.block_tokens, start % prefix.block_tokens / block_size)
-    } else if block_size.is_multiple_of(prefix.block_tokens) {
-        (end / prefix.block_tokens - 1, 0)
-    } else {
-        return None;
-    };
-    let of_block = prefix.block(i, input_tokens, place as usize)?;
-    Some(BlockContents::Prefix(trace.adapter[i], of_block, part))
-}
-
 #[cfg(test)]
 mod tests {
-    use servescope_workload::BASE_MODEL;
     use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
+    use servescope_workload::{BASE_MODEL, Trace};
 
     use super::*;
 
@@ -651,8 +632,8 @@ mod tests {
         trace
     }
 
-    fn of(kind: KvGroup, block_tokens: u32) -> BlockGroup {
-        BlockGroup { kind, block_tokens }
+    fn of(kind: KvGroup, block_tokens: u32, trace: &Trace) -> (BlockGroup, Arc<BlockNumbers>) {
+        (BlockGroup { kind, block_tokens }, Arc::new(BlockNumbers::of_kv_blocks(trace, block_tokens)))
     }
 
     fn plain(groups: usize, count: u32) -> Held {
@@ -667,37 +648,29 @@ mod tests {
 
     #[test]
     fn blocks_are_shared_kept_twice_and_forgotten_longest_unused_first() {
-        let trace = trace();
-        let mut cache = BlockCache::new(16, vec![of(KvGroup::Full, 16)]);
+        let mut cache = BlockCache::new(16, [of(KvGroup::Full, 16, &trace())]);
         let mut first = plain(1, 3);
-        assert_eq!(cache.known(&trace, RequestId::new(0), 2), (0, 0));
-        cache.learn(&trace, RequestId::new(0), 40, &mut first);
+        assert_eq!(cache.known(RequestId::new(0), 2), (0, 0));
+        cache.learn(RequestId::new(0), 40, &mut first);
         assert_eq!((cached(&first).len(), first.first().own, first.first().plain), (2, 0, 1));
         // The answer's block is its own, the prompt's first one the other's, too.
-        cache.learn(&trace, RequestId::new(0), 48, &mut first);
-        assert_eq!(
-            (cache.known(&trace, RequestId::new(0), 3), cache.known(&trace, RequestId::new(1), 3)),
-            ((2, 0), (1, 0))
-        );
+        cache.learn(RequestId::new(0), 48, &mut first);
+        assert_eq!((cache.known(RequestId::new(0), 3), cache.known(RequestId::new(1), 3)), ((2, 0), (1, 0)));
         let mut second = plain(1, 1);
-        cache.learn(&trace, RequestId::new(1), 16, &mut second);
+        cache.learn(RequestId::new(1), 16, &mut second);
         assert_ne!(cached(&first)[0], cached(&second)[0]);
         assert_eq!(cache.release(RequestId::new(0), &mut first, true), 3);
         assert_eq!(
-            (
-                cache.idle(),
-                cache.known(&trace, RequestId::new(1), 1),
-                cache.known(&trace, RequestId::new(0), 3)
-            ),
+            (cache.idle(), cache.known(RequestId::new(1), 1), cache.known(RequestId::new(0), 3)),
             (3, (1, 1), (3, 3))
         );
         // The end is forgotten before the start, and the twin is found then.
         cache.trim(1);
-        assert_eq!(cache.known(&trace, RequestId::new(0), 3), (1, 1));
+        assert_eq!(cache.known(RequestId::new(0), 3), (1, 1));
         cache.trim(0);
-        assert_eq!((cache.idle(), cache.known(&trace, RequestId::new(0), 3)), (0, (1, 0)));
+        assert_eq!((cache.idle(), cache.known(RequestId::new(0), 3)), (0, (1, 0)));
         let mut third = plain(1, 0);
-        cache.share(&trace, RequestId::new(0), 1, &mut third);
+        cache.share(RequestId::new(0), 1, &mut third);
         assert_eq!(cached(&third), cached(&second));
         assert_eq!(
             (
@@ -710,24 +683,24 @@ mod tests {
 
     #[test]
     fn a_hit_needs_the_blocks_of_the_window_before_its_end() {
-        let trace = trace();
         // Blocks of 8 tokens, a window of 10: two blocks before the end of a hit.
-        let mut cache = BlockCache::new(8, vec![of(KvGroup::Full, 8), of(KvGroup::SlidingWindow(10), 8)]);
+        let mut cache =
+            BlockCache::new(8, [of(KvGroup::Full, 8, &trace()), of(KvGroup::SlidingWindow(10), 8, &trace())]);
         let id = RequestId::new(0);
         let mut held = plain(2, 4);
-        cache.learn(&trace, id, 32, &mut held);
-        assert_eq!(cache.known(&trace, id, 4), (4, 0));
+        cache.learn(id, 32, &mut held);
+        assert_eq!(cache.known(id, 4), (4, 0));
         // Two blocks of the window group come free and are cached until their turn; without them a hit of two blocks is none.
         let window = held.groups_mut().nth(1).expect("a second group");
         assert_eq!((cache.skip(1, id, 2, window), cache.idle()), (2, 2));
-        assert_eq!((cache.known(&trace, id, 4), cache.known(&trace, id, 2)), ((4, 0), (2, 2)));
+        assert_eq!((cache.known(id, 4), cache.known(id, 2)), ((4, 0), (2, 2)));
         // The later of the two was given back first.
         cache.trim(1);
-        assert_eq!((cache.known(&trace, id, 2), cache.known(&trace, RequestId::new(1), 4)), ((1, 1), (1, 1)));
+        assert_eq!((cache.known(id, 2), cache.known(RequestId::new(1), 4)), ((1, 1), (1, 1)));
         cache.trim(0);
-        assert_eq!((cache.known(&trace, id, 4), cache.known(&trace, id, 3)), ((4, 0), (0, 0)));
+        assert_eq!((cache.known(id, 4), cache.known(id, 3)), ((4, 0), (0, 0)));
         let mut other = Held::of_groups(2);
-        cache.share(&trace, id, 4, &mut other);
+        cache.share(id, 4, &mut other);
         assert_eq!(
             other.groups().map(|group| (group.skipped, group.count())).collect::<Vec<_>>(),
             [(0, 4), (2, 2)]
@@ -737,19 +710,16 @@ mod tests {
 
     #[test]
     fn own_blocks_that_left_the_window_are_found_after_a_preemption() {
-        let mut cache = BlockCache::new(4, vec![of(KvGroup::SlidingWindow(5), 4)]);
-        let (trace, id) = (Trace::default(), RequestId::new(0));
+        let mut cache = BlockCache::new(4, [of(KvGroup::SlidingWindow(5), 4, &Trace::default())]);
+        let id = RequestId::new(0);
         let mut held = plain(1, 5);
-        cache.learn(&trace, id, 20, &mut held);
+        cache.learn(id, 20, &mut held);
         let of_group = held.groups_mut().next().expect("a group");
         assert_eq!(cache.skip(0, id, 3, of_group), 3);
         assert_eq!(cache.release(id, &mut held, true), 2);
-        assert_eq!(
-            (cache.known(&trace, id, 5), cache.known(&trace, id, 3), cache.idle()),
-            ((5, 1), (3, 1), 5)
-        );
+        assert_eq!((cache.known(id, 5), cache.known(id, 3), cache.idle()), ((5, 1), (3, 1), 5));
         let mut again = plain(1, 0);
-        cache.share(&trace, id, 5, &mut again);
+        cache.share(id, 5, &mut again);
         assert_eq!((again.count(), again.first().skipped, cache.idle()), (1, 4, 4));
     }
 }

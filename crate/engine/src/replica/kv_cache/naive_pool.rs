@@ -2,12 +2,14 @@
 //! blocks. The KV cache, which counts what it can, has to find and free the same.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use super::{Held, KvCache};
+use crate::block_numbers::BlockNumbers;
 use crate::config::kv_groups::{BlockGroup, KvGroup, KvGroups, KvGroupsOfKind, common_multiple};
 use crate::config::{PoolConfig, SchedulerKind};
 
@@ -212,8 +214,10 @@ proptest! {
             ..PoolConfig::default()
         };
         let facts = config.scheduler.rules().facts(&config);
-        let (mut cache, trace) = (KvCache::new(&config, facts.caches_prefixes, 1 + facts.batches_ahead), trace(&names));
-        let groups: Vec<BlockGroup> = kv_groups.groups(SIZE).collect();
+        let (trace, groups): (Trace, Vec<BlockGroup>) = (trace(&names), kv_groups.groups(SIZE).collect());
+        let numbers = |group: &BlockGroup| Arc::new(BlockNumbers::of_kv_blocks(&trace, group.block_tokens));
+        let numbers: Vec<Arc<BlockNumbers>> = groups.iter().map(numbers).collect();
+        let mut cache = KvCache::new(&config, &numbers, 1 + facts.batches_ahead);
         let mut naive = NaivePool::new(&groups, &names);
         // What each request holds and how many of its tokens are computed; `None`: it waits.
         let mut running: Vec<Option<(Held, u32)>> = names.iter().map(|_| None).collect();
@@ -230,7 +234,7 @@ proptest! {
                     naive.skip(id, computed.saturating_sub(lag));
                     if cache.blocks_to_take(to, &held) <= cache.available() {
                         cache.take_blocks(to, &mut held);
-                        cache.cache_blocks(&trace, id, to, &mut held);
+                        cache.cache_blocks(id, to, &mut held);
                         naive.take(id, to);
                         naive.cache(id, to);
                         running[request] = Some((held, to));
@@ -240,16 +244,16 @@ proptest! {
                 }
             } else {
                 let most = (TOKENS - 1) / SIZE;
-                let (hits, idle) = cache.get_computed_blocks(&trace, id, most);
+                let (hits, idle) = cache.get_computed_blocks(id, most);
                 prop_assert_eq!(hits as usize, naive.longest_hit(id, most as usize));
                 let to = (hits * SIZE + tokens).min(TOKENS);
                 if cache.blocks_to_admit(hits, to) + idle <= cache.available() {
                     let mut held = cache.no_blocks();
                     let free = cache.available();
-                    cache.touch_blocks(&trace, id, TOKENS, hits, &mut held);
+                    cache.touch_blocks(id, TOKENS, hits, &mut held);
                     prop_assert_eq!(free - cache.available(), idle);
                     cache.take_blocks(to, &mut held);
-                    cache.cache_blocks(&trace, id, to, &mut held);
+                    cache.cache_blocks(id, to, &mut held);
                     naive.admit(id, hits as usize);
                     naive.take(id, to);
                     naive.cache(id, to);

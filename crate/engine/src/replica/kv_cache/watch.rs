@@ -2,14 +2,12 @@
 
 use servescope_workload::RequestId;
 
-/// The contents of a KV block that several requests may have: adapter, block of the trace, place in that.
-pub(crate) type BlockName = (u32, u64, u32);
-
 /// Requests find a block from a time on, or no more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct BlockChange {
     pub(crate) time_us: f64,
-    pub(crate) block: BlockName,
+    /// Its number in the trace.
+    pub(crate) block: u32,
     pub(crate) is_stored: bool,
 }
 
@@ -25,7 +23,7 @@ pub(crate) struct CacheWatch {
 }
 
 impl CacheWatch {
-    pub(super) fn note(&mut self, block: BlockName, is_stored: bool) {
+    pub(super) fn note(&mut self, block: u32, is_stored: bool) {
         if self.takes_events {
             self.changes.push(BlockChange { time_us: self.now_us, block, is_stored });
         }

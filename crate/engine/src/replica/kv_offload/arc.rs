@@ -2,49 +2,73 @@
 //! blocks that a later one used again (`again`), each with a list of those that left. A block that comes back after it left moves the
 //! size at which `once` gives blocks up.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::VecDeque;
 
 use servescope_workload::RequestId;
 
-use super::policy::{Placed, Policy};
+use super::policy::{BlockSet, Placed, Policy};
+use crate::block_numbers::number_map::NumberMap;
 use crate::replica::kv_cache::BlockContents;
 
 /// Blocks in the order in which they were put in.
 #[derive(Debug, Clone, Default)]
 struct Order {
-    places: BTreeMap<BlockContents, u64>,
-    blocks: BTreeMap<u64, BlockContents>,
+    places: NumberMap<u64>,
+    /// With places that blocks have left.
+    blocks: VecDeque<(u64, BlockContents)>,
     last: u64,
 }
 
 impl Order {
     /// It is the newest from now on.
     fn push(&mut self, contents: BlockContents) {
-        self.remove(contents);
         self.last += 1;
-        self.places.insert(contents, self.last);
-        self.blocks.insert(self.last, contents);
+        self.places.insert(contents.key(), self.last);
+        self.blocks.push_back((self.last, contents));
+        if self.blocks.len() > 2 * self.places.len() + 64 {
+            let Self { places, blocks, .. } = self;
+            blocks.retain(|&(place, contents)| places.get(contents.key()) == Some(place));
+        }
     }
 
     /// Says whether it was there.
     fn remove(&mut self, contents: BlockContents) -> bool {
-        let place = self.places.remove(&contents);
-        place.is_some_and(|place| self.blocks.remove(&place).is_some())
+        self.places.remove(contents.key()).is_some()
     }
 
     fn contains(&self, contents: BlockContents) -> bool {
-        self.places.contains_key(&contents)
+        self.places.contains(contents.key())
     }
 
     fn len(&self) -> usize {
-        self.blocks.len()
+        self.places.len()
+    }
+
+    /// From the oldest on.
+    fn iter(&self) -> impl Iterator<Item = BlockContents> {
+        let is_there =
+            |&&(place, contents): &&(u64, BlockContents)| self.places.get(contents.key()) == Some(place);
+        self.blocks.iter().filter(is_there).map(|block| block.1)
     }
 
     fn cut_to(&mut self, most: usize) {
         while self.len() > most
-            && let Some((_, contents)) = self.blocks.pop_first()
+            && let Some((place, contents)) = self.blocks.pop_front()
         {
-            self.places.remove(&contents);
+            if self.places.get(contents.key()) == Some(place) {
+                self.places.remove(contents.key());
+            }
+        }
+    }
+
+    /// Places at the start that blocks have left are forgotten.
+    fn drop_left(&mut self) {
+        let has_left = |order: &Self| {
+            let oldest = order.blocks.front();
+            oldest.is_some_and(|&(place, contents)| order.places.get(contents.key()) != Some(place))
+        };
+        while has_left(self) {
+            self.blocks.pop_front();
         }
     }
 }
@@ -58,7 +82,7 @@ pub(super) struct Arc {
     left_again: Order,
     /// The size at which `once` gives blocks up (`target_t1_size`).
     target: f64,
-    evictable: BTreeSet<BlockContents>,
+    evictable: BlockSet,
 }
 
 impl Arc {
@@ -93,9 +117,9 @@ impl Policy for Arc {
 
     fn set_evictable(&mut self, contents: BlockContents, is_evictable: bool) {
         if is_evictable {
-            self.evictable.insert(contents);
+            self.evictable.insert(contents.key(), ());
         } else {
-            self.evictable.remove(&contents);
+            self.evictable.remove(contents.key());
         }
     }
 
@@ -121,11 +145,12 @@ impl Policy for Arc {
         }
     }
 
-    fn evict(&mut self, count: usize, protected: &BTreeSet<BlockContents>) -> Option<Vec<BlockContents>> {
-        let may_leave =
-            |contents: &BlockContents| self.evictable.contains(contents) && !protected.contains(contents);
-        let mut once = self.once.blocks.values().copied().filter(may_leave);
-        let mut again = self.again.blocks.values().copied().filter(may_leave);
+    fn evict(&mut self, count: usize, protected: &BlockSet) -> Option<Vec<BlockContents>> {
+        let may_leave = |contents: &BlockContents| {
+            self.evictable.contains(contents.key()) && !protected.contains(contents.key())
+        };
+        let mut once = self.once.iter().filter(may_leave);
+        let mut again = self.again.iter().filter(may_leave);
         let (mut size, target) = (self.once.len(), self.target as usize);
         let mut chosen = Vec::new();
         for _ in 0..count {
@@ -136,8 +161,9 @@ impl Policy for Arc {
             size -= usize::from(next.1);
             chosen.push(next);
         }
+        drop((once, again));
         for &(contents, was_once) in &chosen {
-            self.evictable.remove(&contents);
+            self.evictable.remove(contents.key());
             if was_once {
                 self.once.remove(contents);
                 self.left_once.push(contents);
@@ -146,6 +172,8 @@ impl Policy for Arc {
                 self.left_again.push(contents);
             }
         }
+        self.once.drop_left();
+        self.again.drop_left();
         self.left_once.cut_to(self.most);
         self.left_again.cut_to(self.most);
         Some(chosen.into_iter().map(|chosen| chosen.0).collect())

@@ -1,13 +1,14 @@
 //! The blocks that `OffloadingConnector` keeps on the host (vllm/v1/kv_offload/cpu/manager.py): each is known from when its copy is
 //! decided, and can be read when it is there. What is being copied stays.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use servescope_workload::RequestId;
 
 use super::arc::Arc;
 use super::lru::Lru;
-use super::policy::{Placed, Policy};
+use super::policy::{BlockSet, Placed, Policy};
+use crate::block_numbers::number_map::NumberMap;
 use crate::config::host_cache::{HostCache, HostEviction};
 use crate::replica::kv_cache::BlockContents;
 
@@ -15,22 +16,37 @@ use crate::replica::kv_cache::BlockContents;
 const MOST_TRACKED: usize = 64_000;
 
 /// A block on the host.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Chunk {
     is_ready: bool,
     /// Copies that read it.
     readers: u32,
 }
 
-/// What a request did with the host's blocks.
+/// What a request did with one of its blocks.
+#[derive(Debug, Clone, Copy, Default)]
+struct Use {
+    contents: BlockContents,
+    is_seen: bool,
+    is_missed: bool,
+    is_inserted: bool,
+    /// Whether it was there before the request.
+    is_reused: bool,
+}
+
+/// The uses of a request, by the place of the block in it.
 #[derive(Debug, Clone, Default)]
-struct Access {
-    /// In the order of their first use.
-    seen: Vec<Placed>,
-    seen_contents: BTreeSet<BlockContents>,
-    missed: BTreeSet<BlockContents>,
-    inserted: BTreeSet<BlockContents>,
-    reused: BTreeSet<BlockContents>,
+struct Uses(Vec<Use>);
+
+impl Uses {
+    fn of(&mut self, (index, contents): Placed) -> &mut Use {
+        let at = index as usize;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, Use::default());
+        }
+        self.0[at].contents = contents;
+        &mut self.0[at]
+    }
 }
 
 /// Whether the host has a block.
@@ -45,15 +61,15 @@ pub(super) enum Lookup {
 #[derive(Debug)]
 pub(super) struct HostChunks {
     most: usize,
-    chunks: BTreeMap<BlockContents, Chunk>,
+    chunks: NumberMap<Chunk>,
     evictable: usize,
     policy: Box<dyn Policy>,
     threshold: u32,
     /// How often contents were offered, and in which order they were last.
-    offers: BTreeMap<BlockContents, (u32, u64)>,
+    offers: NumberMap<(u32, u64)>,
     by_offer: BTreeMap<u64, BlockContents>,
     clock: u64,
-    access: BTreeMap<RequestId, Access>,
+    uses: BTreeMap<RequestId, Uses>,
 }
 
 impl Clone for HostChunks {
@@ -63,7 +79,7 @@ impl Clone for HostChunks {
             policy: self.policy.boxed(),
             offers: self.offers.clone(),
             by_offer: self.by_offer.clone(),
-            access: self.access.clone(),
+            uses: self.uses.clone(),
             ..*self
         }
     }
@@ -74,32 +90,40 @@ impl HostChunks {
         let most = cache.blocks as usize;
         Self {
             most,
-            chunks: BTreeMap::new(),
+            chunks: NumberMap::default(),
             evictable: 0,
             policy: match cache.eviction {
                 HostEviction::Lru => Box::new(Lru::default()),
                 HostEviction::Arc => Box::new(Arc::new(most)),
             },
             threshold: cache.store_threshold,
-            offers: BTreeMap::new(),
+            offers: NumberMap::default(),
             by_offer: BTreeMap::new(),
             clock: 0,
-            access: BTreeMap::new(),
+            uses: BTreeMap::new(),
         }
     }
 
-    pub(super) fn lookup(&self, contents: BlockContents) -> Lookup {
-        match self.chunks.get(&contents) {
-            None => Lookup::Miss,
-            Some(Chunk { is_ready: true, .. }) => Lookup::Hit,
-            Some(_) => Lookup::Pending,
-        }
+    /// What the host has of blocks, one after another.
+    pub(super) fn lookups(
+        &self,
+        blocks: impl Iterator<Item = BlockContents>,
+    ) -> impl Iterator<Item = (BlockContents, Lookup)> {
+        let mut chunks = self.chunks.reader();
+        blocks.map(move |contents| {
+            let found = match chunks.get(contents.key()) {
+                None => Lookup::Miss,
+                Some(Chunk { is_ready: true, .. }) => Lookup::Hit,
+                Some(_) => Lookup::Pending,
+            };
+            (contents, found)
+        })
     }
 
     /// A copy to the GPU reads blocks that are there.
     pub(super) fn begin_load(&mut self, request: RequestId, blocks: &[Placed]) {
         for (_, contents) in blocks {
-            let Some(chunk) = self.chunks.get_mut(contents) else { continue };
+            let Some(chunk) = self.chunks.get_mut(contents.key()) else { continue };
             chunk.readers += 1;
             if chunk.readers == 1 {
                 self.policy.set_evictable(*contents, false);
@@ -111,7 +135,7 @@ impl HostChunks {
 
     pub(super) fn end_load(&mut self, blocks: &[Placed]) {
         for (_, contents) in blocks {
-            let Some(chunk) = self.chunks.get_mut(contents) else { continue };
+            let Some(chunk) = self.chunks.get_mut(contents.key()) else { continue };
             chunk.readers -= 1;
             if chunk.readers == 0 {
                 self.evictable += 1;
@@ -123,17 +147,20 @@ impl HostChunks {
     /// A request offers blocks. Returns those that are to be stored, which have their places then; `None`: there is no room for them.
     pub(super) fn begin_store(&mut self, request: RequestId, blocks: &[Placed]) -> Option<Vec<Placed>> {
         self.count_offers(blocks);
-        let (known, mut new): (Vec<Placed>, Vec<Placed>) =
-            blocks.iter().partition(|(_, contents)| self.chunks.contains_key(contents));
-        let ready: Vec<Placed> =
-            known.into_iter().filter(|(_, contents)| self.chunks[contents].is_ready).collect();
-        new.retain(|(_, contents)| self.is_offered_enough(*contents));
-        let access = self.access.entry(request).or_default();
-        let missed: Vec<Placed> =
-            new.iter().copied().filter(|(_, contents)| access.missed.insert(*contents)).collect();
+        let (mut new, mut ready, mut recorded) = (Vec::new(), Vec::new(), Vec::new());
+        for &block in blocks {
+            match self.chunks.get(block.1.key()) {
+                Some(chunk) if !chunk.is_ready => continue,
+                Some(_) => ready.push(block),
+                None if self.is_offered_enough(block.1) => new.push(block),
+                None => continue,
+            }
+            recorded.push(block);
+        }
+        let uses = self.uses.entry(request).or_default();
+        let is_first = |&block: &Placed| !std::mem::replace(&mut uses.of(block).is_missed, true);
+        let missed: Vec<Placed> = new.iter().copied().filter(is_first).collect();
         self.policy.miss(&missed);
-        let recorded: BTreeSet<Placed> = new.iter().chain(&ready).copied().collect();
-        let recorded: Vec<Placed> = blocks.iter().copied().filter(|block| recorded.contains(block)).collect();
         self.record(request, &recorded, &ready);
         if new.is_empty() {
             return Some(new);
@@ -143,24 +170,29 @@ impl HostChunks {
             if lacks > self.evictable {
                 return None;
             }
-            let protected = blocks.iter().map(|block| block.1).collect();
+            let mut protected = BlockSet::default();
+            for block in blocks {
+                protected.insert(block.1.key(), ());
+            }
             for contents in self.policy.evict(lacks, &protected)? {
-                self.chunks.remove(&contents);
+                self.chunks.remove(contents.key());
                 self.evictable -= 1;
             }
         }
         for &block in &new {
-            self.chunks.insert(block.1, Chunk { is_ready: false, readers: 0 });
+            self.chunks.insert(block.1.key(), Chunk { is_ready: false, readers: 0 });
             self.policy.insert(request, block);
         }
-        let access = self.access.entry(request).or_default();
-        access.inserted.extend(new.iter().map(|block| block.1));
+        let uses = self.uses.entry(request).or_default();
+        new.iter().for_each(|&block| uses.of(block).is_inserted = true);
         Some(new)
     }
 
     pub(super) fn end_store(&mut self, blocks: &[Placed]) {
         for (_, contents) in blocks {
-            let Some(chunk) = self.chunks.get_mut(contents).filter(|chunk| !chunk.is_ready) else { continue };
+            let Some(chunk) = self.chunks.get_mut(contents.key()).filter(|chunk| !chunk.is_ready) else {
+                continue;
+            };
             chunk.is_ready = true;
             self.evictable += 1;
             self.policy.set_evictable(*contents, true);
@@ -169,28 +201,28 @@ impl HostChunks {
 
     /// A request has ended.
     pub(super) fn request_ends(&mut self, request: RequestId) {
-        let Some(mut access) = self.access.remove(&request) else { return };
-        access.seen.sort_unstable();
-        let of_block = |&block: &Placed| (block, access.reused.contains(&block.1));
-        let blocks: Vec<(Placed, bool)> = access.seen.iter().map(of_block).collect();
+        let Some(Uses(uses)) = self.uses.remove(&request) else { return };
+        let seen = (0..).zip(&uses).filter(|(_, of_block)| of_block.is_seen);
+        let blocks: Vec<(Placed, bool)> =
+            seen.map(|(index, of_block)| ((index, of_block.contents), of_block.is_reused)).collect();
         self.policy.ends(request, &blocks);
     }
 
     fn record(&mut self, request: RequestId, blocks: &[Placed], reused: &[Placed]) {
-        let access = self.access.entry(request).or_default();
-        let is_new = |block: &Placed| access.seen_contents.insert(block.1);
-        let new: Vec<Placed> = blocks.iter().copied().filter(is_new).collect();
-        access.seen.extend(&new);
-        let inserted = &access.inserted;
-        let before = reused.iter().map(|block| block.1).filter(|contents| !inserted.contains(contents));
-        access.reused.extend(before);
+        let uses = self.uses.entry(request).or_default();
+        let is_first = |&block: &Placed| !std::mem::replace(&mut uses.of(block).is_seen, true);
+        let new: Vec<Placed> = blocks.iter().copied().filter(is_first).collect();
+        for &block in reused {
+            let of_block = uses.of(block);
+            of_block.is_reused |= !of_block.is_inserted;
+        }
         if !new.is_empty() {
             self.policy.access(request, &new);
         }
     }
 
     fn is_offered_enough(&self, contents: BlockContents) -> bool {
-        self.threshold < 2 || self.offers.get(&contents).is_some_and(|offer| offer.0 >= self.threshold)
+        self.threshold < 2 || self.offers.get(contents.key()).is_some_and(|offer| offer.0 >= self.threshold)
     }
 
     /// Offers are counted of the contents that were offered last, no more of them than are tracked.
@@ -198,18 +230,19 @@ impl HostChunks {
         if self.threshold < 2 {
             return;
         }
-        let is_known = |block: &&Placed| self.offers.contains_key(&block.1);
-        let known: Vec<BlockContents> = blocks.iter().filter(is_known).map(|block| block.1).collect();
-        for &contents in &known {
+        // Those that are known already are counted first, and leave room to no other.
+        let mut known = 0;
+        for &(_, contents) in blocks {
+            let Some(offer) = self.offers.get_mut(contents.key()) else { continue };
             self.clock += 1;
-            let offer = self.offers.entry(contents).or_default();
             self.by_offer.remove(&offer.1);
             *offer = (offer.0 + 1, self.clock);
             self.by_offer.insert(self.clock, contents);
+            known += 1;
         }
-        let mut unprotected = self.offers.len() - known.iter().collect::<BTreeSet<_>>().len();
+        let mut unprotected = self.offers.len() - known;
         for &(_, contents) in blocks {
-            if self.offers.contains_key(&contents) {
+            if self.offers.contains(contents.key()) {
                 continue;
             }
             if self.offers.len() >= MOST_TRACKED {
@@ -217,12 +250,12 @@ impl HostChunks {
                     continue;
                 }
                 if let Some((_, oldest)) = self.by_offer.pop_first() {
-                    self.offers.remove(&oldest);
+                    self.offers.remove(oldest.key());
                 }
                 unprotected -= 1;
             }
             self.clock += 1;
-            self.offers.insert(contents, (1, self.clock));
+            self.offers.insert(contents.key(), (1, self.clock));
             self.by_offer.insert(self.clock, contents);
         }
     }

@@ -1,6 +1,8 @@
 //! Host memory that is kept as the GPU's is: a pool of blocks of which the longest unused one goes first
 //! (vllm/v1/core/block_pool.py, which the simple connector has a second one of).
 
+use std::sync::Arc;
+
 use crate::config::kv_groups::{BlockGroup, KvGroup};
 use crate::replica::kv_cache::{BlockCache, BlockContents};
 
@@ -16,7 +18,9 @@ impl HostPool {
     /// A pool for so many blocks, one of which vLLM keeps for itself.
     pub(super) fn new(blocks: u32, block_size: u32) -> Self {
         let group = BlockGroup { kind: KvGroup::Full, block_tokens: block_size };
-        Self { cache: BlockCache::new(block_size, vec![group]), total: blocks.saturating_sub(1), used: 0 }
+        // It is asked by contents, not by requests.
+        let cache = BlockCache::new(block_size, [(group, Arc::default())]);
+        Self { cache, total: blocks.saturating_sub(1), used: 0 }
     }
 
     /// Blocks that are free or can be forgotten.

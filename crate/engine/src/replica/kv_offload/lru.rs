@@ -1,20 +1,54 @@
 //! The block that was used longest ago leaves first (vllm/v1/kv_offload/cpu/policies/lru.py). The blocks of a request that has not
-//! ended share its rank, and of those the end of the prompt leaves first; when it ends they are ranked anew in that order.
+//! ended share its rank, and of those the end of the prompt leaves first; when it ends they share a new rank, in the same order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, VecDeque};
 
 use servescope_workload::RequestId;
 
-use super::policy::{Placed, Policy};
+use super::policy::{BlockSet, Placed, Policy};
+use crate::block_numbers::number_map::NumberMap;
 use crate::replica::kv_cache::BlockContents;
 
-/// The rank of its last use, and how far from the start of its request it is: what is less leaves first.
-type Rank = (u64, i64);
+/// Where a block stands: the rank of its last use, and how far from the start of its request it is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    rank: u64,
+    index: u32,
+    is_evictable: bool,
+}
+
+/// The blocks of one rank, and some that have left it.
+#[derive(Debug, Clone, Default)]
+struct Ranked {
+    /// From the start of the request, where they are in order.
+    blocks: Vec<Placed>,
+    is_out_of_order: bool,
+    /// How many have not left.
+    count: usize,
+}
+
+impl Ranked {
+    fn push(&mut self, block: Placed) {
+        self.is_out_of_order |= self.blocks.last().is_some_and(|last| last.0 >= block.0);
+        self.blocks.push(block);
+        self.count += 1;
+    }
+
+    /// One has left, whose place is forgotten later.
+    fn leave(&mut self) {
+        self.count -= 1;
+        if self.count == 0 {
+            *self = Self::default();
+        }
+    }
+}
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lru {
-    ranks: BTreeMap<BlockContents, Rank>,
-    evictable: BTreeSet<(Rank, BlockContents)>,
+    places: NumberMap<Place>,
+    /// From rank `first` on; those without blocks at the start are dropped.
+    ranks: VecDeque<Ranked>,
+    first: u64,
     requests: BTreeMap<RequestId, u64>,
     last: u64,
 }
@@ -27,12 +61,32 @@ impl Lru {
         })
     }
 
-    fn set_rank(&mut self, contents: BlockContents, rank: Rank) {
-        let Some(before) = self.ranks.get_mut(&contents) else { return };
-        if self.evictable.remove(&(*before, contents)) {
-            self.evictable.insert((rank, contents));
+    fn ranked(&mut self, rank: u64) -> &mut Ranked {
+        while rank < self.first {
+            self.ranks.push_front(Ranked::default());
+            self.first -= 1;
         }
-        *before = rank;
+        let at = (rank - self.first) as usize;
+        if self.ranks.len() <= at {
+            self.ranks.resize_with(at + 1, Ranked::default);
+        }
+        &mut self.ranks[at]
+    }
+
+    fn drop_empty(&mut self) {
+        while self.ranks.front().is_some_and(|ranked| ranked.count == 0) {
+            self.ranks.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// A block that is there gets another rank.
+    fn set_rank(&mut self, (index, contents): Placed, rank: u64) {
+        let Some(place) = self.places.get_mut(contents.key()) else { return };
+        let before = std::mem::replace(&mut place.rank, rank);
+        place.index = index;
+        self.ranked(before).leave();
+        self.ranked(rank).push((index, contents));
     }
 }
 
@@ -41,52 +95,89 @@ impl Policy for Lru {
         Box::new(self.clone())
     }
 
-    fn insert(&mut self, request: RequestId, (index, contents): Placed) {
-        let rank = (self.rank_of(request), -i64::from(index));
-        self.ranks.insert(contents, rank);
+    fn insert(&mut self, request: RequestId, block: Placed) {
+        let rank = self.rank_of(request);
+        self.places.insert(block.1.key(), Place { rank, index: block.0, is_evictable: false });
+        self.ranked(rank).push(block);
     }
 
     fn set_evictable(&mut self, contents: BlockContents, is_evictable: bool) {
-        let Some(&rank) = self.ranks.get(&contents) else { return };
-        if is_evictable {
-            self.evictable.insert((rank, contents));
-        } else {
-            self.evictable.remove(&(rank, contents));
+        if let Some(place) = self.places.get_mut(contents.key()) {
+            place.is_evictable = is_evictable;
         }
     }
 
     fn miss(&mut self, _: &[Placed]) {}
 
     fn access(&mut self, request: RequestId, blocks: &[Placed]) {
-        let of_request = self.rank_of(request);
-        for &(index, contents) in blocks {
-            let rank = (of_request, -i64::from(index));
-            if self.ranks.get(&contents).is_some_and(|&before| before < rank) {
-                self.set_rank(contents, rank);
+        let rank = self.rank_of(request);
+        for &block in blocks {
+            if self.places.get(block.1.key()).is_some_and(|before| before.rank < rank) {
+                self.set_rank(block, rank);
             }
         }
+        self.drop_empty();
     }
 
     fn ends(&mut self, request: RequestId, blocks: &[(Placed, bool)]) {
         self.requests.remove(&request);
-        for ((_, contents), _) in blocks.iter().rev() {
-            if self.ranks.contains_key(contents) {
-                self.last += 1;
-                self.set_rank(*contents, (self.last, 0));
-            }
+        self.last += 1;
+        for &(block, _) in blocks {
+            self.set_rank(block, self.last);
         }
+        self.drop_empty();
     }
 
-    fn evict(&mut self, count: usize, protected: &BTreeSet<BlockContents>) -> Option<Vec<BlockContents>> {
-        let may_leave = self.evictable.iter().filter(|(_, contents)| !protected.contains(contents));
-        let chosen: Vec<(Rank, BlockContents)> = may_leave.take(count).copied().collect();
+    fn evict(&mut self, count: usize, protected: &BlockSet) -> Option<Vec<BlockContents>> {
+        let Self { places, ranks, first, .. } = self;
+        // The chosen ones, and of each rank with some the place of the foremost.
+        let (mut chosen, mut touched) = (Vec::with_capacity(count), Vec::new());
+        for (rank, ranked) in (*first..).zip(ranks.iter_mut()) {
+            if chosen.len() == count {
+                break;
+            }
+            let is_there = |block: &Placed| {
+                places.get(block.1.key()).filter(|place| place.rank == rank && place.index == block.0)
+            };
+            if std::mem::take(&mut ranked.is_out_of_order) {
+                ranked.blocks.retain(|block| is_there(block).is_some());
+                ranked.blocks.sort_unstable_by_key(|block| block.0);
+                ranked.blocks.dedup_by_key(|block| block.0);
+            }
+            while ranked.blocks.last().is_some_and(|last| is_there(last).is_none()) {
+                ranked.blocks.pop();
+            }
+            let of_rank = chosen.len();
+            let mut foremost = ranked.blocks.len();
+            for (at, block) in ranked.blocks.iter().enumerate().rev() {
+                if chosen.len() == count {
+                    break;
+                }
+                if is_there(block).is_some_and(|place| place.is_evictable)
+                    && !protected.contains(block.1.key())
+                {
+                    chosen.push(block.1);
+                    foremost = at;
+                }
+            }
+            if chosen.len() > of_rank {
+                touched.push((rank, foremost));
+            }
+        }
         if chosen.len() < count {
             return None;
         }
-        for entry in &chosen {
-            self.evictable.remove(entry);
-            self.ranks.remove(&entry.1);
+        for contents in &chosen {
+            if let Some(place) = places.remove(contents.key()) {
+                ranks[(place.rank - *first) as usize].leave();
+            }
         }
-        Some(chosen.into_iter().map(|entry| entry.1).collect())
+        for (rank, foremost) in touched {
+            let blocks = &mut ranks[(rank - *first) as usize].blocks;
+            let behind = blocks.split_off(foremost.min(blocks.len()));
+            blocks.extend(behind.into_iter().filter(|block| places.contains(block.1.key())));
+        }
+        self.drop_empty();
+        Some(chosen)
     }
 }

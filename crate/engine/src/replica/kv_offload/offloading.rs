@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use servescope_workload::RequestId;
 
 use super::host_chunks::{HostChunks, Lookup};
-use super::policy::Placed;
+use super::policy::{BlockSet, Placed};
 use super::{Connector, CopyId, Decided, InIteration, Seen, Step, StoreStart};
 use crate::config::host_cache::HostCache;
 use crate::replica::kv_cache::{BlockCache, Held, KvCache};
@@ -47,7 +47,8 @@ pub(super) struct Offloading {
     prompts_only: bool,
     requests: BTreeMap<RequestId, State>,
     jobs: BTreeMap<CopyId, Job>,
-    loading: BTreeSet<Placed>,
+    /// Blocks that are being loaded.
+    loading: BlockSet,
     new_loads: Vec<(RequestId, Vec<Placed>)>,
     gone: Vec<Gone>,
     /// Whether the host had no room for blocks of a request that runs: they are offered again.
@@ -63,7 +64,7 @@ impl Offloading {
             prompts_only: cache.prompts_only,
             requests: BTreeMap::new(),
             jobs: BTreeMap::new(),
-            loading: BTreeSet::new(),
+            loading: BlockSet::default(),
             new_loads: Vec::new(),
             gone: Vec::new(),
             lacks_room: false,
@@ -79,12 +80,9 @@ impl Offloading {
 
     /// The blocks of a request from one on that are offered, each with its place on the GPU.
     fn offers(request: Seen<'_>, held: &Held, from: u32, to: u32) -> Vec<(Placed, u32)> {
-        let cached = held.cached_in_order();
-        let place = |index: u32| {
-            let gpu = cached.get(index as usize).copied()?;
-            Some(((index, request.contents(index)), gpu))
-        };
-        (from..to).map_while(place).collect()
+        let gpu = held.cached_in_order().iter().skip(from as usize);
+        let blocks = (from..to).zip(request.contents(from..to));
+        blocks.zip(gpu).map(|(block, &gpu)| (block, gpu)).collect()
     }
 
     /// Offers blocks of a request to the host. Returns the copy of those that it takes, and whether it had room.
@@ -100,8 +98,10 @@ impl Offloading {
             return (None, true);
         }
         let copy = step.copy(vec![id], stored.len());
-        let is_stored: BTreeSet<Placed> = stored.iter().copied().collect();
-        let gpu = offers.iter().filter(|offer| is_stored.contains(&offer.0)).map(|offer| offer.1).collect();
+        // What is stored is offered, in the same order.
+        let mut left = stored.iter().peekable();
+        let is_stored = |offer: &&(Placed, u32)| left.next_if_eq(&&offer.0).is_some();
+        let gpu = offers.iter().filter(is_stored).map(|offer| offer.1).collect();
         self.jobs.insert(copy.id, Job { request: id, blocks: stored, gpu, is_store: true });
         self.requests.entry(id).or_default().copies.insert(copy.id);
         (Some(copy), true)
@@ -111,6 +111,18 @@ impl Offloading {
         for &block in &self.jobs[&copy].gpu {
             self.fenced.entry(block).or_default().insert(copy);
         }
+    }
+
+    /// The blocks that requests took since the last iteration was formed, as far as a copy may have to end before that.
+    fn taken(&self, forgotten: Vec<u32>, step: &Step<'_>) -> BTreeSet<u32> {
+        let of_gone = self.gone.iter().flat_map(|gone| gone.blocks.iter().map(|block| block.1));
+        let copied: BTreeSet<u32> = self.fenced.keys().copied().chain(of_gone).collect();
+        if copied.is_empty() {
+            return copied;
+        }
+        let admitted = step.scheduled.iter().filter(|own| own.is_admitted).map(|own| own.held);
+        let held = admitted.chain(step.loading.iter().copied()).flat_map(Held::cached);
+        forgotten.into_iter().chain(held).filter(|block| copied.contains(block)).collect()
     }
 
     /// Copies of blocks that requests took since the last iteration was formed.
@@ -142,11 +154,11 @@ impl Connector for Offloading {
             return None;
         }
         let (mut count, mut is_pending) = (0, false);
-        for index in local..request.known / request.block_size {
-            let block = (index, request.contents(index));
-            match self.host.lookup(block.1) {
+        let blocks = request.contents(local..request.known / request.block_size);
+        for (contents, found) in self.host.lookups(blocks) {
+            match found {
                 Lookup::Miss => break,
-                found => is_pending |= found == Lookup::Pending || self.loading.contains(&block),
+                found => is_pending |= found == Lookup::Pending || self.loading.contains(contents.key()),
             }
             count += 1;
         }
@@ -157,21 +169,19 @@ impl Connector for Offloading {
         if loaded == 0 {
             return;
         }
-        let blocks: Vec<Placed> =
-            (local..local + loaded).map(|index| (index, request.contents(index))).collect();
+        let to = local + loaded;
+        let blocks: Vec<Placed> = (local..to).zip(request.contents(local..to)).collect();
         self.requests.entry(request.id).or_default().offered = local + loaded;
         self.host.begin_load(request.id, &blocks);
-        self.loading.extend(&blocks);
+        blocks.iter().for_each(|block| {
+            self.loading.insert(block.1.key(), ());
+        });
         self.new_loads.push((request.id, blocks));
     }
 
     fn formed(&mut self, kv: &mut KvCache, step: &mut Step<'_>) -> Decided {
-        let mut taken: BTreeSet<u32> =
-            kv.cached_blocks().map(BlockCache::take_forgotten).into_iter().flatten().collect();
-        let admitted = step.scheduled.iter().filter(|own| own.is_admitted).map(|own| own.held);
-        for held in admitted.chain(step.loading.iter().copied()) {
-            taken.extend(held.cached());
-        }
+        let forgotten = kv.cached_blocks().map(BlockCache::take_forgotten).unwrap_or_default();
+        let taken = self.taken(forgotten, step);
         let mut awaited = self.copies_of_taken(&taken);
         for id in step.preempted {
             awaited.extend(self.requests.get(id).into_iter().flat_map(|state| &state.copies));
@@ -224,7 +234,7 @@ impl Connector for Offloading {
         } else {
             self.host.end_load(&blocks);
             blocks.iter().for_each(|block| {
-                self.loading.remove(block);
+                self.loading.remove(block.1.key());
             });
         }
         for block in gpu {

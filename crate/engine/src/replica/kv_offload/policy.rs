@@ -1,13 +1,15 @@
 //! Which block leaves the host where another one needs its place (vllm/v1/kv_offload/cpu/policies/base.py). One policy a file.
 
-use std::collections::BTreeSet;
-
 use servescope_workload::RequestId;
 
+use crate::block_numbers::number_map::NumberMap;
 use crate::replica::kv_cache::BlockContents;
 
 /// A block of a request: what it holds, and which block of the request it is.
 pub(super) type Placed = (u32, BlockContents);
+
+/// Blocks by the keys of their contents.
+pub(super) type BlockSet = NumberMap<()>;
 
 /// A policy.
 pub(super) trait Policy: std::fmt::Debug {
@@ -29,5 +31,5 @@ pub(super) trait Policy: std::fmt::Debug {
     fn ends(&mut self, request: RequestId, blocks: &[(Placed, bool)]);
 
     /// Takes out so many that may leave and are not protected; none where there are fewer.
-    fn evict(&mut self, count: usize, protected: &BTreeSet<BlockContents>) -> Option<Vec<BlockContents>>;
+    fn evict(&mut self, count: usize, protected: &BlockSet) -> Option<Vec<BlockContents>>;
 }

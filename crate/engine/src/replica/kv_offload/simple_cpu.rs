@@ -204,7 +204,7 @@ impl Connector for SimpleCpu {
         self.let_go(request.id);
         let most = (request.known - 1) / request.block_size;
         let found: Vec<u32> =
-            (local..most).map_while(|index| self.host.find(request.contents(index))).collect();
+            request.contents(local..most).map_while(|contents| self.host.find(contents)).collect();
         for &block in &found {
             self.host.hold(block);
         }

@@ -176,7 +176,7 @@ fn end_of(
     if entry.awaited > 0 {
         entry.awaited -= 1;
         // A block that an answer fills is cached when its last token is known.
-        kv.cache_blocks(context.trace, id, entry.computed - entry.under_way, &mut entry.held);
+        kv.cache_blocks(id, entry.computed - entry.under_way, &mut entry.held);
     }
     let total = context.total(id);
     let is_done = entry.known >= total;

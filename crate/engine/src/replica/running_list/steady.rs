@@ -209,7 +209,7 @@ impl RunningList {
         }
         kv.write_down(entry.computed, &mut entry.held);
         if formed > 0 {
-            kv.cache_blocks(context.trace, id, known_at_form, &mut entry.held);
+            kv.cache_blocks(id, known_at_form, &mut entry.held);
         }
         let i = id.index();
         if ended > 0 {
@@ -493,21 +493,15 @@ fn join(
         entry.ended_to = step;
     }
     group.has_changed = true;
-    expect_full(list, replica, context, place, step);
+    expect_full(list, replica, place, step);
     expect_skipped(list, replica, place, step);
 }
 
 /// Notes when the next block of a request of the group that others may find is full: from iteration `from` on.
-fn expect_full(
-    list: &mut RunningList,
-    replica: &mut Replica,
-    context: &ScheduleContext<'_>,
-    place: u32,
-    from: u64,
-) {
+fn expect_full(list: &mut RunningList, replica: &Replica, place: u32, from: u64) {
     let RunningList { group, entries, .. } = &mut *list;
     let RunningRequest { id, joined, computed, admission, ref held, .. } = entries[place as usize];
-    let Some(tokens) = replica.kv.next_named_block(context.trace, id, held) else { return };
+    let Some(tokens) = replica.kv.next_named_block(id, held) else { return };
     let step = from.max(joined + u64::from(tokens.saturating_sub(computed + 1)));
     let kind = BlockEventKind::Full;
     group.block_events.push(Reverse(BlockEvent { step, admission, kind, id, joined }));
@@ -543,42 +537,30 @@ fn change_blocks(
         };
         let Some(place) = RunningList::place(context, event.id).filter(is_member) else { continue };
         match event.kind {
-            BlockEventKind::Full => fill_block(list, replica, context, (event, place), lag),
-            BlockEventKind::Skipped => skip_block(list, replica, context, (event, place), lag),
+            BlockEventKind::Full => fill_block(list, replica, (event, place), lag),
+            BlockEventKind::Skipped => skip_block(list, replica, (event, place), lag),
         }
     }
 }
 
 /// A block of a request is full, unless its last token is not known when the iteration is formed.
-fn fill_block(
-    list: &mut RunningList,
-    replica: &mut Replica,
-    context: &ScheduleContext<'_>,
-    (event, place): (BlockEvent, u32),
-    lag: u64,
-) {
+fn fill_block(list: &mut RunningList, replica: &mut Replica, (event, place): (BlockEvent, u32), lag: u64) {
     let Replica { kv, .. } = replica;
     let entry = &mut list.entries[place as usize];
-    let Some(tokens) = kv.next_named_block(context.trace, event.id, &entry.held) else { return };
+    let Some(tokens) = kv.next_named_block(event.id, &entry.held) else { return };
     let formed = event.step - event.joined;
     let computed = entry.computed + formed as u32 + 1;
     let known = entry.known + formed.saturating_sub(lag) as u32;
     if computed.min(known) < tokens {
-        return expect_full(list, replica, context, place, event.step + 1);
+        return expect_full(list, replica, place, event.step + 1);
     }
     kv.write_down(tokens, &mut entry.held);
-    kv.cache_blocks(context.trace, event.id, tokens, &mut entry.held);
-    expect_full(list, replica, context, place, event.step);
+    kv.cache_blocks(event.id, tokens, &mut entry.held);
+    expect_full(list, replica, place, event.step);
 }
 
 /// A block of a request has left its window, unless tokens that look at it are under way when the iteration is formed.
-fn skip_block(
-    list: &mut RunningList,
-    replica: &mut Replica,
-    context: &ScheduleContext<'_>,
-    (event, place): (BlockEvent, u32),
-    lag: u64,
-) {
+fn skip_block(list: &mut RunningList, replica: &mut Replica, (event, place): (BlockEvent, u32), lag: u64) {
     let Replica { kv, .. } = replica;
     let entry = &mut list.entries[place as usize];
     let formed = event.step - event.joined;
@@ -587,7 +569,7 @@ fn skip_block(
         return expect_skipped(list, replica, place, event.step + 1);
     }
     kv.write_down(entry.computed + formed as u32, &mut entry.held);
-    kv.cache_blocks(context.trace, event.id, processed, &mut entry.held);
+    kv.cache_blocks(event.id, processed, &mut entry.held);
     kv.remove_skipped_blocks(event.id, processed, &mut entry.held);
     expect_skipped(list, replica, place, event.step + 1);
 }

@@ -254,7 +254,7 @@ fn admit(
     let config = context.config;
     let known = context.requests[id].prompt;
     // The last token is computed in any case: the next one comes out of it.
-    let (hits, idle) = replica.kv.get_computed_blocks(context.trace, id, (known - 1) / config.block_size);
+    let (hits, idle) = replica.kv.get_computed_blocks(id, (known - 1) / config.block_size);
     let computed = hits * config.block_size;
     let tokens = tokens.min(known - computed).min(step.budget);
     let blocks = replica.kv.blocks_to_admit(hits, computed + tokens);
@@ -270,9 +270,9 @@ fn admit(
     let (adapter, rank) = context.adapter(id);
     step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, context.now_us);
     let mut held = replica.kv.no_blocks();
-    replica.kv.touch_blocks(context.trace, id, known, hits, &mut held);
+    replica.kv.touch_blocks(id, known, hits, &mut held);
     replica.kv.take_blocks(computed + tokens, &mut held);
-    replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut held);
+    replica.kv.cache_blocks(id, computed + tokens, &mut held);
     list.admit(replica, context, (id, known, computed), held);
     step.take(id, tokens, computed, true, true);
     true
@@ -325,7 +325,7 @@ fn go_on(
         return;
     }
     replica.kv.take_blocks(to, &mut entry.held);
-    replica.kv.cache_blocks(context.trace, entry.id, to.min(entry.known), &mut entry.held);
+    replica.kv.cache_blocks(entry.id, to.min(entry.known), &mut entry.held);
     let (id, computed) = (entry.id, entry.computed);
     step.take(id, tokens, computed, computed < context.requests[id].prompt, false);
 }

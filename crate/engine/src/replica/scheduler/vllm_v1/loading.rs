@@ -31,7 +31,7 @@ pub(super) fn schedule(
             context.queue_waits(replica.index, || Compared::new(Test::RunningCap, running + 1, most));
             return Some(BlockReason::RunningCap);
         }
-        if !replica.finish_load(context, id) {
+        if !replica.finish_load(id) {
             state.defer(id);
             next += 1;
             continue;
@@ -80,7 +80,7 @@ pub(super) fn begin(
         return (Looked::Waits(BlockReason::Memory), Compared::new(Test::KvBlocks, needs, free));
     }
     let mut held = replica.kv.no_blocks();
-    replica.kv.touch_blocks(context.trace, id, known, hits, &mut held);
+    replica.kv.touch_blocks(id, known, hits, &mut held);
     replica.kv.take_blocks(tokens, &mut held);
     replica.kv.count_loaded(loads * config.block_size);
     replica.holds_blocks(context, id);
@@ -148,7 +148,7 @@ fn admit(
     let (adapter, rank) = context.adapter(id);
     step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, context.now_us);
     replica.kv.take_blocks(computed + tokens, &mut holder.held);
-    replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut holder.held);
+    replica.kv.cache_blocks(id, computed + tokens, &mut holder.held);
     list.admit(replica, context, (id, known, computed), holder.held);
     step.budget -= tokens;
     step.reads_prompts |= is_prompt_left;

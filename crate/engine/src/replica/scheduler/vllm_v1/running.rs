@@ -106,12 +106,7 @@ fn make_room(
         let blocks = kv.blocks_to_take(entry.computed + tokens, &entry.held);
         if blocks <= kv.available() {
             kv.take_blocks(entry.computed + tokens, &mut entry.held);
-            kv.cache_blocks(
-                context.trace,
-                entry.id,
-                (entry.computed + tokens).min(entry.known),
-                &mut entry.held,
-            );
+            kv.cache_blocks(entry.id, (entry.computed + tokens).min(entry.known), &mut entry.held);
             return Room::Taken;
         }
         // An adapter that is there for a waiting request makes room before a running request does.

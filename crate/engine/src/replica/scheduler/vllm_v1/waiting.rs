@@ -112,7 +112,7 @@ fn admit(
     let config = context.config;
     let known = context.requests[id].prompt;
     // The last token is computed in any case: the next one comes out of it.
-    let (hits, idle) = replica.kv.get_computed_blocks(context.trace, id, (known - 1) / config.block_size);
+    let (hits, idle) = replica.kv.get_computed_blocks(id, (known - 1) / config.block_size);
     if let Some(tier) = &mut replica.kv_offload {
         match tier.matched(context.trace, id, known, hits) {
             None => return (Looked::Skipped, Compared::without_numbers(Test::CopyUnderWay)),
@@ -149,9 +149,9 @@ fn admit(
         tier.admitted(context.trace, id, known, hits);
     }
     let mut held = replica.kv.no_blocks();
-    replica.kv.touch_blocks(context.trace, id, known, hits, &mut held);
+    replica.kv.touch_blocks(id, known, hits, &mut held);
     replica.kv.take_blocks(computed + tokens, &mut held);
-    replica.kv.cache_blocks(context.trace, id, computed + tokens, &mut held);
+    replica.kv.cache_blocks(id, computed + tokens, &mut held);
     list.admit(replica, context, (id, known, computed), held);
     step.budget -= tokens;
     step.reads_prompts |= is_prompt_left;
