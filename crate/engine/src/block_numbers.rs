@@ -51,7 +51,15 @@ impl BlockNumbers {
             let answer = if prefix.outputs.of(i).is_empty() { 0 } else { trace.output_tokens[i] };
             (trace.input_tokens[i] + answer) / tokens
         };
-        Self::of(trace.len(), whole, |i, index| {
+        // An answer begins in the block in which its prompt ends.
+        let ids = |i: usize| {
+            let (prompt, answer) = (prefix.of(i), prefix.outputs.of(i));
+            let whole = (trace.input_tokens[i] / size) as usize;
+            let goes_on = !answer.is_empty() && whole <= prompt.len();
+            let (prompt, answer) = if goes_on { (&prompt[..whole], answer) } else { (prompt, &[][..]) };
+            prompt.iter().chain(answer)
+        };
+        Self::of(trace.len(), whole, (ids, [size, tokens]), |i, index| {
             let end = (index + 1) * tokens;
             let place = (end - 1) / size;
             let block = prefix.block(i, trace.input_tokens[i], place as usize)?;
@@ -69,7 +77,8 @@ impl BlockNumbers {
             return Self::default();
         }
         let whole = |i: usize| if prefix.of(i).is_empty() { 0 } else { trace.input_tokens[i] / tokens };
-        Self::of(trace.len(), whole, |i, index| {
+        let ids = |i: usize| prefix.of(i).iter();
+        Self::of(trace.len(), whole, (ids, [size, tokens]), |i, index| {
             let end = (index + 1) * tokens;
             let place = (end - 1) / size;
             Some((trace.adapter[i], *prefix.of(i).get(place as usize)?, end - place * size))
@@ -84,7 +93,8 @@ impl BlockNumbers {
             session.filter(|&place| place != NO_LABEL && metadata.prefix.of(i).is_empty())
         };
         let count = |i: usize| metadata.prefix.of(i).len() as u32 + u32::from(session(i).is_some());
-        Self::of(trace.len(), count, |i, index| match session(i) {
+        let ids = |i: usize| metadata.prefix.of(i).iter();
+        Self::of(trace.len(), count, (ids, [1, 1]), |i, index| match session(i) {
             Some(place) => Some((1, u64::from(place), 0)),
             None => metadata.prefix.of(i).get(index as usize).map(|&block| (0, block, 0)),
         })
@@ -93,20 +103,37 @@ impl BlockNumbers {
     /// The adapter of each request that has one, as if it were a block.
     pub(crate) fn of_adapters(trace: &Trace) -> Self {
         let count = |i: usize| u32::from(trace.adapter[i] != BASE_MODEL);
-        Self::of(trace.len(), count, |i, _| Some((trace.adapter[i], 0, 0)))
+        Self::of(trace.len(), count, (|_| [].iter(), [1, 1]), |i, _| Some((trace.adapter[i], 0, 0)))
     }
 
-    /// Of requests with at most `most` blocks each, up to the first without a key.
-    fn of(requests: usize, most: impl Fn(usize) -> u32, key: impl Fn(usize, u32) -> Option<Key>) -> Self {
+    /// Of requests with at most `most` blocks each, up to the first without a key. `ids`: the blocks of the trace that each has, of
+    /// `size` tokens, of which those to be numbered have `tokens`.
+    fn of<'a, Ids: Iterator<Item = &'a u64>>(
+        requests: usize,
+        most: impl Fn(usize) -> u32,
+        (ids, [size, tokens]): (impl Fn(usize) -> Ids, [u32; 2]),
+        key: impl Fn(usize, u32) -> Option<Key>,
+    ) -> Self {
         let mut numbers = Self::default();
         // Of each key its number, and the first request that has it.
         let mut known: FxHashMap<Key, (u32, u32)> = FxHashMap::default();
         for request in 0..requests {
             let count = most(request);
-            let key_at = |index: u32| key(request, index);
             let from = numbers.runs.len();
-            let mut index = numbers.take_beginning(count, &key_at, &known, &key);
-            while let Some(key) = (index < count).then(|| key_at(index)).flatten() {
+            let mut index = 0;
+            if let Some((owner, with_owner)) = last_known(count, &known, |index| key(request, index)) {
+                let alike = ids(request).zip(ids(owner)).take_while(|(one, other)| one == other).count();
+                let most = with_owner.min(numbers.count(owner));
+                let whole = (alike as u64 * u64::from(size) / u64::from(tokens)).min(most.into()) as u32;
+                // Equal ids are no equal blocks where the adapters differ.
+                let last =
+                    whole.checked_sub(1).and_then(|last| Some((key(request, last)?, key(owner, last)?)));
+                if last.is_some_and(|(one, other)| one == other) {
+                    numbers.take_beginning(owner, whole);
+                    index = whole;
+                }
+            }
+            while let Some(key) = (index < count).then(|| key(request, index)).flatten() {
                 let next = known.len() as u32;
                 let number = match known.entry(key) {
                     Entry::Occupied(entry) => entry.get().0,
@@ -120,38 +147,15 @@ impl BlockNumbers {
         if numbers.runs.is_empty() { Self::default() } else { numbers }
     }
 
-    /// Copies the numbers of the blocks that a request has in common with an earlier one from which it goes on. Returns how many.
-    ///
-    /// A block stands for all before it, so known blocks come first; the last of them tells the request to compare with.
-    fn take_beginning(
-        &mut self,
-        count: u32,
-        key_at: &impl Fn(u32) -> Option<Key>,
-        known: &FxHashMap<Key, (u32, u32)>,
-        key: &impl Fn(usize, u32) -> Option<Key>,
-    ) -> u32 {
-        let owner_at = |index: u32| key_at(index).and_then(|key| known.get(&key)).map(|of_key| of_key.1);
-        let (mut least, mut most) = (0, count);
-        while least < most {
-            let middle = least.midpoint(most);
-            if owner_at(middle).is_some() {
-                least = middle + 1;
-            } else {
-                most = middle;
-            }
-        }
-        let Some(owner) = least.checked_sub(1).and_then(owner_at) else { return 0 };
-        let is_equal = |&index: &u32| key_at(index) == key(owner as usize, index);
-        let common = (0..least.min(self.count(owner as usize))).take_while(is_equal).count() as u32;
-        let runs = self.range(owner as usize);
-        for at in runs {
+    /// The first blocks of a request are those of an earlier one.
+    fn take_beginning(&mut self, owner: usize, count: u32) {
+        for at in self.range(owner) {
             let run = self.runs[at];
-            if run.start >= common {
+            if run.start >= count {
                 break;
             }
             self.runs.push(run);
         }
-        common
     }
 
     fn push(&mut self, from: usize, index: u32, number: u32) {
@@ -191,6 +195,32 @@ impl BlockNumbers {
             end: blocks.end.min(self.count_of(id)),
         }
     }
+}
+
+/// The last of the known blocks with which a request begins, as the first request that has it, and how many there are. A block
+/// stands for all before it, so known ones come first.
+fn last_known(
+    count: u32,
+    known: &FxHashMap<Key, (u32, u32)>,
+    key_at: impl Fn(u32) -> Option<Key>,
+) -> Option<(usize, u32)> {
+    let owner_at = |index: u32| key_at(index).and_then(|key| known.get(&key)).map(|of_key| of_key.1 as usize);
+    let least = partition_point(count, |index| owner_at(index).is_some());
+    Some((owner_at(least.checked_sub(1)?)?, least))
+}
+
+/// How many of the first numbers below `count` are such, where those that are stand before all others.
+pub(crate) fn partition_point(count: u32, is_such: impl Fn(u32) -> bool) -> u32 {
+    let (mut least, mut most) = (0, count);
+    while least < most {
+        let middle = least.midpoint(most);
+        if is_such(middle) {
+            least = middle + 1;
+        } else {
+            most = middle;
+        }
+    }
+    least
 }
 
 /// Numbers of blocks of a request, one after another.
@@ -274,25 +304,59 @@ mod tests {
         assert_eq!(BlockNumbers::of_kv_blocks(&Trace::default(), 16).count(3), 0);
     }
 
+    /// Requests with prompts and answers of any ids, also such that mean nothing.
+    fn any_trace() -> impl Strategy<Value = Trace> {
+        let ids = || prop::collection::vec(0u64..5, 0..7);
+        let request = (ids(), ids(), 0u32..2, 1u32..20, 1u32..9);
+        (prop::collection::vec(request, 1..12), 1u32..4).prop_map(|(requests, size)| {
+            let (mut prompts, mut answers, mut adapters, mut lengths) = (vec![], vec![], vec![], vec![]);
+            for (prompt, answer, adapter, input, output) in requests {
+                prompts.push(prompt);
+                answers.push(answer);
+                adapters.push(adapter);
+                lengths.push((input, output));
+            }
+            let mut trace = trace(&prompts, &adapters, &answers, size);
+            (trace.input_tokens, trace.output_tokens) = {
+                let (inputs, outputs): (Vec<u32>, Vec<u32>) = lengths.into_iter().unzip();
+                (inputs.into(), outputs.into())
+            };
+            trace
+        })
+    }
+
     proptest! {
-        /// Whatever the ids are, those that mean nothing too: two blocks have one number where their keys are equal, and no other.
+        /// Two blocks have one number where their keys are equal, and no other, in the order of the trace.
         #[test]
-        fn equal_blocks_and_no_others_have_one_number(
-            requests in prop::collection::vec((prop::collection::vec(0u64..7, 0..9), 0u32..2), 1..12), size in 1u32..4,
-        ) {
-            let (prompts, adapters): (Vec<Vec<u64>>, Vec<u32>) = requests.into_iter().unzip();
-            let answers = vec![Vec::new(); prompts.len()];
-            let trace = trace(&prompts, &adapters, &answers, size);
-            let of = BlockNumbers::of_prompts(&trace, 1);
-            let mut by_key = std::collections::BTreeMap::new();
-            for (i, ids) in prompts.iter().enumerate() {
-                let found = numbers(&of, i as u32);
-                prop_assert_eq!(found.len(), ids.len() * size as usize);
-                for (at, number) in (0u32..).zip(found) {
-                    let next = by_key.len() as u32;
-                    let key = (adapters[i], ids[(at / size) as usize], at % size);
-                    prop_assert_eq!(*by_key.entry(key).or_insert(next), number);
-                    prop_assert_eq!(of.get(RequestId::new(i as u32), at), Some(number));
+        fn equal_blocks_and_no_others_have_one_number(trace in any_trace(), tokens in 1u32..5) {
+            let prefix = &trace.metadata.as_ref().expect("blocks").prefix;
+            let size = prefix.block_tokens;
+            let of_prompts = |i: usize, place: u32| prefix.of(i).get(place as usize).copied();
+            let of_all = |i: usize, place: u32| prefix.block(i, trace.input_tokens[i], place as usize);
+            let divides = size.is_multiple_of(tokens) || tokens.is_multiple_of(size);
+            type IdOf<'a> = &'a dyn Fn(usize, u32) -> Option<u64>;
+            for (found, id_of, answers) in [
+                (BlockNumbers::of_prompts(&trace, tokens), &of_prompts as IdOf<'_>, false),
+                (BlockNumbers::of_kv_blocks(&trace, tokens), &of_all, true),
+            ] {
+                let mut by_key = std::collections::BTreeMap::new();
+                for i in (0..trace.len()).filter(|_| divides || !answers) {
+                    let answer = if answers && !prefix.outputs.of(i).is_empty() { trace.output_tokens[i] } else { 0 };
+                    let key = |index: u32| {
+                        let end = (index + 1) * tokens;
+                        let place = (end - 1) / size;
+                        Some((trace.adapter[i], id_of(i, place)?, end - place * size))
+                    };
+                    let whole = (trace.input_tokens[i] + answer) / tokens;
+                    let keys: Vec<_> = (0..whole).map_while(key).collect();
+                    let expected: Vec<u32> = keys.into_iter().map(|key| {
+                        let next = by_key.len() as u32;
+                        *by_key.entry(key).or_insert(next)
+                    }).collect();
+                    prop_assert_eq!(&numbers(&found, i as u32), &expected);
+                    for (at, &number) in (0..).zip(&expected) {
+                        prop_assert_eq!(found.get(RequestId::new(i as u32), at), Some(number));
+                    }
                 }
             }
         }

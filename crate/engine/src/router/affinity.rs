@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use servescope_workload::RequestId;
 
-use crate::block_numbers::BlockNumbers;
 use crate::block_numbers::number_map::NumberMap;
+use crate::block_numbers::{BlockNumbers, partition_point};
 use crate::replica_index::ReplicaIndex;
 
 /// Requests with one key for which one replica is enough, whatever their share: a few turns of a session are no trend.
@@ -35,7 +35,7 @@ pub(crate) struct Affinity {
     keys: NumberMap<KnownPrefix>,
     replicas: Vec<GivenKeys>,
     /// Requests that were routed.
-    routed: u64,
+    routed: u32,
     /// The replicas that may be given the request that arrives.
     candidates: Vec<Candidate>,
 }
@@ -45,9 +45,9 @@ pub(crate) struct Affinity {
 struct GivenKeys {
     requests: u64,
     /// The last request that had each key which is remembered, by its turn.
-    last: NumberMap<u64>,
+    last: NumberMap<u32>,
     /// Requests by their turns, the longest ago first; of each how many of its keys were not looked at to be forgotten, the first ones.
-    given: VecDeque<(u64, RequestId, u32)>,
+    given: VecDeque<(u32, RequestId, u32)>,
 }
 
 impl GivenKeys {
@@ -82,8 +82,8 @@ pub(crate) struct Candidate {
 #[derive(Debug, Clone, Copy, Default)]
 struct KnownPrefix {
     /// Requests that had the key, and how many had been routed when it was new.
-    visits: u64,
-    since: u64,
+    visits: u32,
+    since: u32,
     /// Replicas that hold it.
     holders: u32,
 }
@@ -113,11 +113,13 @@ impl Affinity {
         let bound = self.bound();
         let order = |one: &&Candidate| (one.load, self.replicas[one.place].requests, one.place);
         // A replica that holds a key holds all before it: known keys come first, with more holders towards the start.
-        let mut keys = self.keys.reader();
-        let known = self.numbers.iter(id, 0..u32::MAX).map_while(|key| Some((key, keys.get(key.into())?)));
-        let known: Vec<(u32, KnownPrefix)> = known.collect();
+        let known_at = |index: u32| {
+            let key = self.numbers.get(id, index)?;
+            Some((key, self.keys.get(key.into())?))
+        };
+        let known = partition_point(self.numbers.count_of(id), |index| known_at(index).is_some());
         let mut seen = 0;
-        for &(key, known) in known.iter().rev() {
+        for (key, known) in (0..known).rev().filter_map(known_at) {
             if known.holders == seen || u64::from(known.holders) < self.wanted(&known) {
                 continue;
             }
@@ -142,7 +144,8 @@ impl Affinity {
     /// How many replicas should hold a key.
     fn wanted(&self, known: &KnownPrefix) -> u64 {
         let replicas = self.candidates.len() as u64;
-        let others = known.visits.saturating_sub(FEW) * replicas / (self.routed - known.since).max(1);
+        let visits = u64::from(known.visits).saturating_sub(FEW);
+        let others = visits * replicas / u64::from(self.routed - known.since).max(1);
         (1 + others).min(replicas)
     }
 
@@ -153,12 +156,18 @@ impl Affinity {
         let of_replica = &mut self.replicas[place];
         of_replica.requests += 1;
         of_replica.given.push_back((self.routed, id, self.numbers.count_of(id)));
-        for key in self.numbers.iter(id, 0..u32::MAX) {
-            let is_new = of_replica.last.insert(key.into(), self.routed).is_none();
-            let known = self.keys.get_or_insert(key.into(), KnownPrefix { since, ..KnownPrefix::default() });
+        let keys = || self.numbers.iter(id, 0..u32::MAX).map(u64::from);
+        let mut new_holders = Vec::with_capacity(keys().len());
+        of_replica.last.change_all(keys(), |turn, is_new| {
+            *turn = self.routed;
+            new_holders.push(u32::from(is_new));
+        });
+        let mut new_holders = new_holders.into_iter();
+        self.keys.change_all(keys(), |known, is_new| {
+            known.since = if is_new { since } else { known.since };
             known.visits += 1;
-            known.holders += u32::from(is_new);
-        }
+            known.holders += new_holders.next().unwrap_or(0);
+        });
         while of_replica.last.len() > most_keys {
             let Some(key) = of_replica.forget_oldest(&self.numbers) else { break };
             let Some(known) = self.keys.get_mut(key.into()) else { continue };

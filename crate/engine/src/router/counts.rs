@@ -43,7 +43,7 @@ impl OwnCounts {
     pub(super) fn use_blocks(&mut self, (numbers, nameless): (Numbers<'_>, u64), is_used: bool) {
         if is_used {
             self.nameless_blocks += nameless;
-            numbers.for_each(|number| *self.blocks.get_or_insert(number.into(), 0) += 1);
+            self.blocks.change_all(numbers.map(u64::from), |users, _| *users += 1);
             return;
         }
         self.nameless_blocks -= nameless;

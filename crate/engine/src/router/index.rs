@@ -94,9 +94,7 @@ impl ApproximateIndex {
         let turn = self.sent_us.len() as u32;
         self.sent_us.push(now_us);
         of_replica.sent.push_back((turn, id, numbers.count_of(id)));
-        for block in numbers.iter(id, 0..u32::MAX) {
-            of_replica.last.insert(block.into(), turn);
-        }
+        of_replica.last.change_all(numbers.iter(id, 0..u32::MAX).map(u64::from), |last, _| *last = turn);
         let oldest_us = now_us - view.ttl_us;
         while let Some((block, turn)) = of_replica.oldest(numbers)
             && self.sent_us[turn as usize] < oldest_us

@@ -58,6 +58,11 @@ pub(super) enum Lookup {
     Miss,
 }
 
+/// The keys and the contents of blocks.
+fn by_key(blocks: &[Placed]) -> impl Iterator<Item = (u64, BlockContents)> {
+    blocks.iter().map(|&(_, contents)| (contents.key(), contents))
+}
+
 #[derive(Debug)]
 pub(super) struct HostChunks {
     most: usize,
@@ -122,34 +127,35 @@ impl HostChunks {
 
     /// A copy to the GPU reads blocks that are there.
     pub(super) fn begin_load(&mut self, request: RequestId, blocks: &[Placed]) {
-        for (_, contents) in blocks {
-            let Some(chunk) = self.chunks.get_mut(contents.key()) else { continue };
+        let Self { chunks, policy, evictable, .. } = self;
+        chunks.change_known(by_key(blocks), |contents, chunk| {
             chunk.readers += 1;
             if chunk.readers == 1 {
-                self.policy.set_evictable(*contents, false);
-                self.evictable -= 1;
+                policy.set_evictable(contents, false);
+                *evictable -= 1;
             }
-        }
+        });
         self.record(request, blocks, blocks);
     }
 
     pub(super) fn end_load(&mut self, blocks: &[Placed]) {
-        for (_, contents) in blocks {
-            let Some(chunk) = self.chunks.get_mut(contents.key()) else { continue };
+        let Self { chunks, policy, evictable, .. } = self;
+        chunks.change_known(by_key(blocks), |contents, chunk| {
             chunk.readers -= 1;
             if chunk.readers == 0 {
-                self.evictable += 1;
-                self.policy.set_evictable(*contents, true);
+                *evictable += 1;
+                policy.set_evictable(contents, true);
             }
-        }
+        });
     }
 
     /// A request offers blocks. Returns those that are to be stored, which have their places then; `None`: there is no room for them.
     pub(super) fn begin_store(&mut self, request: RequestId, blocks: &[Placed]) -> Option<Vec<Placed>> {
         self.count_offers(blocks);
         let (mut new, mut ready, mut recorded) = (Vec::new(), Vec::new(), Vec::new());
+        let mut chunks = self.chunks.reader();
         for &block in blocks {
-            match self.chunks.get(block.1.key()) {
+            match chunks.get(block.1.key()) {
                 Some(chunk) if !chunk.is_ready => continue,
                 Some(_) => ready.push(block),
                 None if self.is_offered_enough(block.1) => new.push(block),
@@ -171,18 +177,14 @@ impl HostChunks {
                 return None;
             }
             let mut protected = BlockSet::default();
-            for block in blocks {
-                protected.insert(block.1.key(), ());
-            }
+            protected.change_all(by_key(blocks).map(|block| block.0), |(), _| {});
             for contents in self.policy.evict(lacks, &protected)? {
                 self.chunks.remove(contents.key());
                 self.evictable -= 1;
             }
         }
-        for &block in &new {
-            self.chunks.insert(block.1.key(), Chunk { is_ready: false, readers: 0 });
-            self.policy.insert(request, block);
-        }
+        self.chunks.change_all(by_key(&new).map(|block| block.0), |chunk, _| *chunk = Chunk::default());
+        new.iter().for_each(|&block| self.policy.insert(request, block));
         let uses = self.uses.entry(request).or_default();
         new.iter().for_each(|&block| uses.of(block).is_inserted = true);
         Some(new)

@@ -73,6 +73,7 @@ impl Lru {
         &mut self.ranks[at]
     }
 
+    /// Ranks without blocks at the start are dropped.
     fn drop_empty(&mut self) {
         while self.ranks.front().is_some_and(|ranked| ranked.count == 0) {
             self.ranks.pop_front();
@@ -80,13 +81,21 @@ impl Lru {
         }
     }
 
-    /// A block that is there gets another rank.
-    fn set_rank(&mut self, (index, contents): Placed, rank: u64) {
-        let Some(place) = self.places.get_mut(contents.key()) else { return };
-        let before = std::mem::replace(&mut place.rank, rank);
-        place.index = index;
-        self.ranked(before).leave();
-        self.ranked(rank).push((index, contents));
+    /// Those of the blocks that are there, and have a lower rank, get this one.
+    fn raise(&mut self, blocks: impl Iterator<Item = Placed>, rank: u64) {
+        let mut raised: Vec<(Placed, u64)> = Vec::new();
+        self.places.change_known(blocks.map(|block| (block.1.key(), block)), |block, place| {
+            if place.rank < rank {
+                raised.push((block, place.rank));
+                (place.rank, place.index) = (rank, block.0);
+            }
+        });
+        for &(_, before) in &raised {
+            self.ranked(before).leave();
+        }
+        let ranked = self.ranked(rank);
+        raised.into_iter().for_each(|(block, _)| ranked.push(block));
+        self.drop_empty();
     }
 }
 
@@ -111,21 +120,13 @@ impl Policy for Lru {
 
     fn access(&mut self, request: RequestId, blocks: &[Placed]) {
         let rank = self.rank_of(request);
-        for &block in blocks {
-            if self.places.get(block.1.key()).is_some_and(|before| before.rank < rank) {
-                self.set_rank(block, rank);
-            }
-        }
-        self.drop_empty();
+        self.raise(blocks.iter().copied(), rank);
     }
 
     fn ends(&mut self, request: RequestId, blocks: &[(Placed, bool)]) {
         self.requests.remove(&request);
         self.last += 1;
-        for &(block, _) in blocks {
-            self.set_rank(block, self.last);
-        }
-        self.drop_empty();
+        self.raise(blocks.iter().map(|of_block| of_block.0), self.last);
     }
 
     fn evict(&mut self, count: usize, protected: &BlockSet) -> Option<Vec<BlockContents>> {
