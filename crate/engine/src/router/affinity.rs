@@ -27,6 +27,9 @@ const FEW: u64 = 8;
 /// Requests above the mean load that a replica may have whatever the mean is.
 const SLACK: u64 = 8;
 
+/// Keys of a request that are looked at together when some are to be forgotten.
+const LOOKED_AT: u32 = 256;
+
 /// The index of one router.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Affinity {
@@ -51,19 +54,26 @@ struct GivenKeys {
 }
 
 impl GivenKeys {
-    /// The key that was used longest ago is forgotten; of one request the end of its prompt goes before the start. Returns it.
-    fn forget_oldest(&mut self, numbers: &BlockNumbers) -> Option<u32> {
-        loop {
-            let (turn, id, left) = self.given.front_mut()?;
-            let Some(index) = left.checked_sub(1) else {
+    /// The keys that were used longest ago are forgotten until `most` are left; of one request the end of its prompt goes before the
+    /// start.
+    fn trim(&mut self, most: usize, numbers: &BlockNumbers, mut forget: impl FnMut(u32)) {
+        while self.last.len() > most
+            && let Some((turn, id, left)) = self.given.front_mut()
+        {
+            let some: Vec<u32> = numbers.iter(*id, left.saturating_sub(LOOKED_AT)..*left).collect();
+            for &key in some.iter().rev() {
+                if self.last.len() <= most {
+                    return;
+                }
+                *left -= 1;
+                // It may have been used again.
+                if self.last.get(key.into()) == Some(*turn) {
+                    self.last.remove(key.into());
+                    forget(key);
+                }
+            }
+            if *left == 0 {
                 self.given.pop_front();
-                continue;
-            };
-            *left = index;
-            let key = numbers.get(*id, index)?;
-            if self.last.get(key.into()) == Some(*turn) {
-                self.last.remove(key.into());
-                return Some(key);
             }
         }
     }
@@ -168,14 +178,13 @@ impl Affinity {
             known.visits += 1;
             known.holders += new_holders.next().unwrap_or(0);
         });
-        while of_replica.last.len() > most_keys {
-            let Some(key) = of_replica.forget_oldest(&self.numbers) else { break };
-            let Some(known) = self.keys.get_mut(key.into()) else { continue };
+        of_replica.trim(most_keys, &self.numbers, |key| {
+            let Some(known) = self.keys.get_mut(key.into()) else { return };
             known.holders -= 1;
             if known.holders == 0 {
                 self.keys.remove(key.into());
             }
-        }
+        });
     }
 }
 
