@@ -77,6 +77,7 @@ pub const CODES: &[&str] = &[
     "bad_sampling",
     "aliased_curve",
     "bad_lengths",
+    "too_many_blocks",
     "too_many_requests",
     "no_requests",
     "no_sessions",

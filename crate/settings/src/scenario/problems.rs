@@ -121,15 +121,39 @@ impl Scenario {
         let prompt = spec.sessions.as_ref().map_or(shared + own, |sessions| {
             (shared + sessions.mean_turns() * (own + answer)).min(sessions.context_cap.into())
         });
-        let least = (self.request_count() * prompt / MOST).ceil();
-        let block = f64::from(prefix.block_tokens);
-        (block < least).then(|| Diagnostic::out_of_range(Id::BlockTokens.row().id, block, least, 65_536.0))
+        let tokens = self.request_count() * prompt;
+        let (least, block) = ((tokens / MOST).ceil(), f64::from(prefix.block_tokens));
+        (block < least).then(|| {
+            let path = Id::BlockTokens.row().id;
+            let message = format!(
+                "{path}: the prompts have some {tokens:.0} tokens; in blocks of {block} these are more than the {MOST} blocks that a \
+                 trace holds. Use {least} tokens a block or more, or lower workload.rate_rps, workload.duration_s or the lengths of prompts"
+            );
+            let number = |error: Diagnostic, (name, value)| error.number(name, value);
+            let numbers = [("tokens", tokens.round()), ("value", block), ("max", MOST), ("min", least)];
+            numbers.into_iter().fold(Diagnostic::error("too_many_blocks", path, message), number)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Scenario;
+
+    #[test]
+    fn blocks_that_are_too_many_for_a_trace_are_refused_with_the_tokens_that_would_do() {
+        let of = |block: &str| {
+            let long = [("workload.prefix.kind", "tree"), ("workload.prefix.system_tokens", "16000")];
+            let many = [("workload.rate_rps", "100"), ("workload.duration_s", "3600")];
+            let scenario = Scenario::of_version(5).with(&long).and_then(|of| of.with(&many));
+            let scenario = scenario.and_then(|of| of.with(&[("workload.prefix.block_tokens", block)])).unwrap();
+            scenario.problems()
+        };
+        let refused = of("16");
+        assert_eq!(refused.iter().map(|problem| problem.code).collect::<Vec<_>>(), ["too_many_blocks"]);
+        assert!(refused[0].message.contains("300 tokens a block"), "{}", refused[0].message);
+        assert!(of("300").is_empty() && !of("299").is_empty());
+    }
 
     #[test]
     fn gpus_that_cannot_share_a_model_are_refused() {

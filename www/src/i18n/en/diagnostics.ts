@@ -21,6 +21,7 @@ export const diagnostics = area('diagnostics', {
   aliased_curve: '{samples} samples are fewer than two for each of {cycles} cycles, so they show a slower wave.',
   bad_lengths: 'These lengths are not valid: {reason}.',
   bad_sampling: 'The sampling settings are not valid: {reason}.',
+  too_many_blocks: 'The prompts have some {tokens} tokens: in blocks of {value} these are more than the {max} blocks that a trace holds. Use {min} tokens a block or more, or lower the rate, the duration or the lengths of prompts.',
   too_many_requests: 'Rate times duration gives {value} requests; the maximum is {max}.',
   no_requests: 'Rate times duration gives {value}: less than one request.',
   no_sessions: '{requests} requests in sessions of {turns} turns on average are {value} sessions: less than one.',

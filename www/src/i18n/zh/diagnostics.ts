@@ -17,6 +17,7 @@ export const diagnostics: Translation<typeof english> = {
   aliased_curve: '共 {cycles} 个周期，{samples} 个采样不足每个周期两个，因此显示成更慢的波。',
   bad_lengths: '长度有问题：{reason}。',
   bad_sampling: '采样参数不可用：{reason}。',
+  too_many_blocks: '提示词共约 {tokens} 个 token：按每块 {value} 个计，超过了一条轨迹能容纳的 {max} 块。请把每块的 token 数设为 {min} 或更大，或者降低速率、时长或提示词长度。',
   too_many_requests: '速率乘以时长共 {value} 个请求，最多只能运行 {max} 个。',
   no_requests: '速率乘以时长为 {value}，不足一个请求。',
   no_sessions: '{requests} 个请求，平均每个会话 {turns} 轮，只合 {value} 个会话，不足一个。',
