@@ -122,9 +122,9 @@ impl Router {
                 if log.is_on() {
                     write_down(log, (view, id), &chosen, (&all, &scores));
                 }
-                (chosen.place, chosen.matched_tokens)
+                (chosen.place, chosen.matched_tokens, chosen.matched_tokens - chosen.host_matched_tokens)
             }
-            _ => (self.pick_by_kind(shard, view, candidates, id), 0),
+            _ => (self.pick_by_kind(shard, view, candidates, id), 0, 0),
         };
         if let Some(knowledge) = &mut self.knowledge {
             knowledge.send(shard, view, id, to);

@@ -86,6 +86,60 @@ fn events_without_delay_tell_the_truth() {
     }
 }
 
+/// Sessions whose contexts do not fit on the GPUs together, with host memory for all of them.
+const LONG_TALKS: [(&str, &str); 14] = [
+    ("workload.sessions.kind", "held"),
+    ("workload.sessions.turns.mean", "8"),
+    ("workload.sessions.context_cap", "20000"),
+    ("workload.think.mean_s", "30"),
+    ("workload.prefix.kind", "tree"),
+    ("workload.rate_rps", "8"),
+    ("workload.duration_s", "120"),
+    ("workload.input_tokens.low", "200"),
+    ("workload.input_tokens.high", "4000"),
+    ("workload.input_tokens.median", "1200"),
+    ("fleet.kv_pool", "given"),
+    ("scheduler.max_total_tokens", "60000"),
+    ("scheduler.max_model_len", "22000"),
+    ("fleet.host_cache.gib", "32"),
+];
+
+/// Whoever does not see host memory sends a session away from what it could load.
+#[test]
+fn a_tier_that_the_router_does_not_see_is_worth_less() {
+    let of = |gib: &str, weight: &str| {
+        let view = [("fleet.router_index.kind", "true"), ("fleet.router_index.host_weight", weight)];
+        let own = [("fleet.host_cache.gib", gib)];
+        summary("lpwl", &[&LONG_TALKS[..], &own, if gib == "0" { &view[..1] } else { &view }].concat())
+    };
+    let mean = |summary: &RunSummary| summary.run.ttft_s.mean.expect("requests");
+    let [without, unseen, seen] = [of("0", "0"), of("32", "0"), of("32", "0.8")].map(|run| mean(&run));
+    println!("mean TTFT: {without:.3} s without host memory, {unseen:.3} s unseen, {seen:.3} s seen");
+    assert!(unseen < without && without - seen > 1.5 * (without - unseen), "{seen} {unseen} {without}");
+}
+
+/// Both connectors tell of what they store and forget, so that events without a delay are the truth.
+#[test]
+fn events_of_host_memory_tell_the_truth() {
+    for connector in ["offloading", "simple_cpu"] {
+        let of = |kind: &str| {
+            let view = [
+                ("fleet.router_index.kind", kind),
+                ("fleet.host_cache.connector", connector),
+                ("fleet.host_cache.gib", "4"),
+            ];
+            let view = if kind == "precise" {
+                [&view[..], &[("fleet.router_index.event_delay_ms", "0")]].concat()
+            } else {
+                view.to_vec()
+            };
+            run("dynamo_kv", &[&LONG_TALKS[..], &view, &[("workload.duration_s", "40")]].concat())
+        };
+        let (truth, events) = (of("true"), of("precise"));
+        assert_eq!(truth.report.digest(), events.report.digest(), "{connector}");
+    }
+}
+
 #[test]
 fn rules_find_what_is_cached() {
     let turn = summary("round_robin", &TALKS);

@@ -220,6 +220,7 @@ impl Scenario {
             | Id::IndexBlocks
             | Id::IndexBlockTokens
             | Id::IndexEviction
+            | Id::HostWeight
             | Id::RouterScrape => self.usual_of_view(id),
             Id::Unquantized => Value::Number(self.model().unquantized),
             Id::PrefillBase => ms(linear.prefill_base_us),

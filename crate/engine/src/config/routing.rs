@@ -38,6 +38,8 @@ pub struct RouterView {
     pub eviction_interval_us: f64,
     /// Precise: from an event of a replica to the router, microseconds.
     pub event_delay_us: f64,
+    /// Precise and true: what a block on the host counts beside one on the GPU; 0: the router does not see that tier.
+    pub host_weight: f64,
     /// Whose numbers of requests it compares.
     pub counts: CountSource,
     /// From one scrape of a replica to the next, microseconds; 0: metrics are those of the moment.
@@ -55,6 +57,7 @@ impl Default for RouterView {
             block_tokens: 64,
             eviction_interval_us: 0.0,
             event_delay_us: 2_000.0,
+            host_weight: 0.8,
             counts: CountSource::Own,
             scrape_us: 0.0,
             shards: 1,

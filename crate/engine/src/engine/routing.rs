@@ -22,7 +22,12 @@ impl Fleet {
     pub(super) fn introduce(&mut self, place: ReplicaIndex) {
         self.router.scrapes.look_again();
         if let Some(knowledge) = self.router.knowledge.as_ref().filter(|knowledge| knowledge.has_index()) {
-            self.replicas[place].kv.watch(knowledge.takes_events());
+            let takes_events = knowledge.takes_events();
+            let replica = &mut self.replicas[place];
+            replica.kv.watch(takes_events);
+            if let Some(tier) = replica.kv_offload.as_mut().filter(|_| takes_events) {
+                tier.watch();
+            }
         }
     }
 

@@ -21,7 +21,7 @@ use crate::record::request_timings::PrefixLookups;
 
 pub(crate) use blocks::{BlockCache, BlockContents, ContentsInOrder, contents_of};
 pub(crate) use held::Held;
-pub(crate) use watch::BlockChange;
+pub(crate) use watch::{BlockChange, CacheTier};
 
 /// A number of tokens or iterations modulo the block size.
 #[inline]
@@ -171,7 +171,7 @@ impl KvCache {
     /// From now on a router is told what admitted requests find, and every change if it asks for that.
     pub(crate) fn watch(&mut self, takes_events: bool) {
         if let Some(cache) = &mut self.blocks {
-            cache.watch = Some(Box::new(watch::CacheWatch { takes_events, ..watch::CacheWatch::default() }));
+            cache.watch(takes_events);
         }
     }
 
@@ -185,8 +185,18 @@ impl KvCache {
 
     /// What changed since the last call.
     pub(crate) fn drain_changes(&mut self) -> Vec<BlockChange> {
-        let watch = self.blocks.as_mut().and_then(|cache| cache.watch.as_mut());
-        watch.map_or_else(Vec::new, |watch| std::mem::take(&mut watch.changes))
+        self.blocks.as_mut().map(BlockCache::take_changes).unwrap_or_default()
+    }
+
+    /// A router that asks is told of changes on the host.
+    pub(crate) fn tell_of_host(&mut self, changes: impl IntoIterator<Item = (u32, bool)>) {
+        let Some(cache) = &mut self.blocks else { return };
+        changes.into_iter().for_each(|(number, is_stored)| cache.tell_of_host(number, is_stored));
+    }
+
+    /// Whether the GPU has a block with this number.
+    pub(crate) fn has(&self, number: u32) -> bool {
+        self.blocks.as_ref().is_some_and(|cache| cache.find(BlockContents::numbered(number)).is_some())
     }
 
     /// What admitted requests found; `None`: there is no prefix cache.

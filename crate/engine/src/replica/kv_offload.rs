@@ -24,7 +24,7 @@ use servescope_workload::{RequestId, Trace};
 use super::Replica;
 use super::batch_scheduler::ScheduleContext;
 use super::iteration::{CopyId, Scheduled, ScheduledBatch};
-use super::kv_cache::{ContentsInOrder, Held, KvCache, contents_of};
+use super::kv_cache::{BlockContents, ContentsInOrder, Held, KvCache, contents_of};
 use super::running_list::RunningList;
 use crate::block_numbers::BlockNumbers;
 use crate::config::PoolConfig;
@@ -131,6 +131,15 @@ trait Connector: std::fmt::Debug {
 
     /// When its stores begin.
     fn store_start(&self) -> StoreStart;
+
+    /// Whether the host has these contents, and they can be read.
+    fn has(&self, contents: BlockContents) -> bool;
+
+    /// From now on changes of what the host has are kept until they are asked for.
+    fn keep_changes(&mut self);
+
+    /// Blocks with a number that the host has since the last call (`true`), or has no more.
+    fn take_changes(&mut self) -> Vec<(u32, bool)>;
 
     /// How many blocks in a row behind its first `local` ones the host has of a waiting request; `None`: that is not known before a
     /// copy has ended.
@@ -241,6 +250,16 @@ impl KvOffload {
             block_size: config.block_size,
             numbers: Arc::clone(numbers),
         }))
+    }
+
+    /// A router is told of changes of what the host has.
+    pub(crate) fn watch(&mut self) {
+        self.connector.keep_changes();
+    }
+
+    /// Whether the host has a block with this number.
+    pub(crate) fn has(&self, number: u32) -> bool {
+        self.connector.has(BlockContents::numbered(number))
     }
 
     /// How many blocks behind its first `local` ones the host has of a waiting request; `None`: the request is to be asked for again.
@@ -381,6 +400,7 @@ impl KvOffload {
             next_copy: last_copy,
         };
         let decided = connector.formed(kv, &mut step);
+        kv.tell_of_host(connector.take_changes());
         let new = holders.iter_mut().filter(|holder| holder.progress == LoadProgress::Begins);
         new.for_each(|holder| holder.progress = LoadProgress::UnderWay);
         let under_way = || self.loads.under_way().chain(self.stores.under_way()).collect();
@@ -417,6 +437,7 @@ impl Replica {
         let Self { kv, kv_offload: Some(tier), .. } = self else { return };
         for copy in std::mem::take(&mut batch.copies.reported) {
             tier.connector.ended(kv, copy);
+            kv.tell_of_host(tier.connector.take_changes());
             tier.has_learned = true;
             let taken = tier.loads.take(copy, now_us).or_else(|| tier.stores.take(copy, now_us));
             let Some(copy) = taken else { continue };

@@ -37,7 +37,9 @@ impl Scorer for Cost {
         score_least(scores, candidates, |one| {
             let blocks = |tokens: f64| tokens / f64::from(asked.block_tokens);
             let to_read = blocks(one.uncached_tokens as f64 + f64::from(asked.prompt_tokens));
-            let credit = self.overlap_credit * blocks(f64::from(one.matched_tokens));
+            // Blocks on the host have a credit of their own (`host_cache_hit_weight`), which is in their tokens.
+            let [all, host] = [one.matched_tokens, one.host_matched_tokens].map(f64::from);
+            let credit = blocks(self.overlap_credit * (all - host) + host);
             let prefill = self.prefill_scale * (to_read - credit).max(0.0);
             prefill + one.decode_blocks as f64 + self.active_weight * f64::from(one.requests)
         });
@@ -59,6 +61,19 @@ mod tests {
         // 20 + 500 against 100 + 300.
         assert_eq!(chosen(&rule, &mut asks(1_600), &[of(80, 500), of(0, 300)]), 1);
         assert_eq!(chosen(&rule, &mut asks(1_600), &[of(80, 379), of(0, 300)]), 0);
+    }
+
+    #[test]
+    fn blocks_on_the_host_count_their_own_weight() {
+        let rule = rule(&RouterConstants { dynamo_overlap_credit: 0.5, ..RouterConstants::default() });
+        let of_host = |blocks: u32, decode_blocks| Believed {
+            host_matched_tokens: blocks * 16,
+            ..of(blocks, decode_blocks)
+        };
+        // 100 - 0.5 x 80 against 100 - 41, and against 100 - 60 + 21.
+        let (gpu, mut asked) = (of(80, 0), asks(1_600));
+        assert_eq!(chosen(&rule, &mut asked, &[gpu, of_host(41, 0)]), 1);
+        assert_eq!(chosen(&rule, &mut asked, &[gpu, of_host(60, 21)]), 0);
     }
 
     #[test]

@@ -9,7 +9,8 @@ use servescope_workload::{RequestId, Trace};
 use crate::block_numbers::BlockNumbers;
 use crate::block_numbers::number_map::NumberMap;
 use crate::config::routing::RouterView;
-use crate::replica::kv_cache::{BlockChange, KvCache};
+use crate::replica::Replica;
+use crate::replica::kv_cache::{BlockChange, CacheTier, KvCache};
 use crate::replica_index::ReplicaIndex;
 
 /// Blocks that were sent to replicas. Nobody says what became of them there.
@@ -122,7 +123,15 @@ impl ApproximateIndex {
 /// What replicas told of their caches, some time after it happened.
 #[derive(Debug, Clone, Default)]
 pub(super) struct EventIndex {
-    replicas: Vec<(NumberMap<()>, VecDeque<BlockChange>)>,
+    replicas: Vec<ToldBlocks>,
+}
+
+/// What one replica told of its caches.
+#[derive(Debug, Clone, Default)]
+struct ToldBlocks {
+    gpu: NumberMap<()>,
+    host: NumberMap<()>,
+    coming: VecDeque<BlockChange>,
 }
 
 impl EventIndex {
@@ -130,11 +139,15 @@ impl EventIndex {
     pub(super) fn hear<'a>(&mut self, caches: impl Iterator<Item = &'a mut KvCache>, until_us: f64) {
         for (place, cache) in caches.enumerate() {
             if self.replicas.len() <= place {
-                self.replicas.push(Default::default());
+                self.replicas.push(ToldBlocks::default());
             }
-            let (known, coming) = &mut self.replicas[place];
+            let ToldBlocks { gpu, host, coming } = &mut self.replicas[place];
             coming.extend(cache.drain_changes());
             while let Some(change) = coming.front().filter(|change| change.time_us <= until_us) {
+                let known = match change.tier {
+                    CacheTier::Gpu => &mut *gpu,
+                    CacheTier::Host => &mut *host,
+                };
                 if change.is_stored {
                     known.insert(change.block.into(), ())
                 } else {
@@ -145,26 +158,64 @@ impl EventIndex {
         }
     }
 
-    /// How many tokens of a prompt a replica told of, in blocks of its own.
-    pub(super) fn matched_tokens(
+    /// What of a prompt a replica told of.
+    pub(super) fn matched(
         &self,
         trace: &Trace,
         id: RequestId,
-        place: ReplicaIndex,
-        cache: &KvCache,
-    ) -> u32 {
-        let Some((known, _)) = self.replicas.get(place.index()) else { return 0 };
-        let size = cache.event_block_tokens();
-        let mut known = known.reader();
-        let is_known = |&block: &u32| known.get(block.into()).is_some();
-        cache.numbers_of(id, most_cached(trace, id, size)).take_while(is_known).count() as u32 * size
+        replica: &Replica,
+        host_weight: f64,
+    ) -> MatchedTokens {
+        let Some(told) = self.replicas.get(replica.index.index()) else { return MatchedTokens::default() };
+        let (mut gpu, mut host) = (told.gpu.reader(), told.host.reader());
+        let tier_of = |block: u32| {
+            let on_gpu = gpu.get(block.into()).map(|()| CacheTier::Gpu);
+            on_gpu.or_else(|| host.get(block.into()).map(|()| CacheTier::Host))
+        };
+        matched_by(trace, id, replica, host_weight, tier_of)
     }
 }
 
-/// How many tokens of a prompt a replica has cached now.
-pub(super) fn cached_tokens(trace: &Trace, id: RequestId, cache: &KvCache) -> u32 {
-    let size = cache.block_size();
-    cache.get_computed_blocks(id, most_cached(trace, id, size)).0 * size
+/// Tokens of a prompt that are cached, in whole blocks from its start on.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct MatchedTokens {
+    pub(super) gpu: u32,
+    /// What those on the host count.
+    pub(super) host: u32,
+}
+
+/// What a replica has of a prompt, block by block.
+fn matched_by(
+    trace: &Trace,
+    id: RequestId,
+    replica: &Replica,
+    host_weight: f64,
+    mut tier_of: impl FnMut(u32) -> Option<CacheTier>,
+) -> MatchedTokens {
+    let size = replica.kv.event_block_tokens();
+    let (mut on_gpu, mut on_host) = (0, 0);
+    for block in replica.kv.numbers_of(id, most_cached(trace, id, size)) {
+        match tier_of(block) {
+            Some(CacheTier::Gpu) => on_gpu += size,
+            Some(CacheTier::Host) if host_weight > 0.0 => on_host += size,
+            _ => break,
+        }
+    }
+    MatchedTokens { gpu: on_gpu, host: (f64::from(on_host) * host_weight) as u32 }
+}
+
+/// What a replica has of a prompt now.
+pub(super) fn cached_now(trace: &Trace, id: RequestId, replica: &Replica, host_weight: f64) -> MatchedTokens {
+    if let Some(tier) = replica.kv_offload.as_ref().filter(|_| host_weight > 0.0) {
+        let tier_of = |block: u32| {
+            let on_gpu = replica.kv.has(block).then_some(CacheTier::Gpu);
+            on_gpu.or_else(|| tier.has(block).then_some(CacheTier::Host))
+        };
+        return matched_by(trace, id, replica, host_weight, tier_of);
+    }
+    let size = replica.kv.block_size();
+    let blocks = replica.kv.get_computed_blocks(id, most_cached(trace, id, size)).0;
+    MatchedTokens { gpu: blocks * size, host: 0 }
 }
 
 /// Most blocks of a prompt that a replica uses again: one token at least is computed.

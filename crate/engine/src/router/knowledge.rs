@@ -7,7 +7,7 @@ use servescope_workload::stream::Stream;
 use servescope_workload::{RequestId, Trace};
 
 use super::counts::{ClientTokens, OwnCounts, Scrapes};
-use super::index::{ApproximateIndex, EventIndex, cached_tokens};
+use super::index::{ApproximateIndex, EventIndex, MatchedTokens, cached_now};
 use super::pipeline::{Asked, Believed, Reported};
 use super::rules::{RuleFacts, facts_of};
 use super::{RoutingView, prefix_of};
@@ -40,7 +40,7 @@ pub(crate) struct Knowledge {
     /// Requests that were sent and have not ended.
     sent: BTreeMap<RequestId, Sent>,
     events: EventIndex,
-    /// Prompt tokens of each request that were believed to be cached on its replica.
+    /// Prompt tokens of each request that were believed to be cached on its replica's GPU.
     believed: Vec<u32>,
 }
 
@@ -161,7 +161,7 @@ impl Knowledge {
         let OfShard { own, index, .. } = &mut self.shards[shard];
         let most = candidates.iter().map(|place| place.index() + 1).max().unwrap_or(0);
         own.resize(own.len().max(most), OwnCounts::default());
-        let of_place = |(&place, (matched_tokens, indexed_tokens)): (&ReplicaIndex, (u32, u32))| {
+        let of_place = |(&place, (matched, indexed_tokens)): (&ReplicaIndex, (MatchedTokens, u32))| {
             let own = &mut own[place.index()];
             debug_assert!(
                 self.view.shards > 1 || own.requests == view.replicas[place].outstanding,
@@ -170,7 +170,8 @@ impl Knowledge {
             let reported: Reported = scrapes.of(place).unwrap_or_else(|| view.reported(place, view.now_us));
             Believed {
                 place,
-                matched_tokens,
+                matched_tokens: matched.gpu + matched.host,
+                host_matched_tokens: matched.host,
                 indexed_tokens,
                 requests: match self.view.counts {
                     CountSource::Own => own.requests,
@@ -193,38 +194,38 @@ impl Knowledge {
         view: &RoutingView<'_>,
         candidates: &[ReplicaIndex],
         id: RequestId,
-    ) -> Vec<(u32, u32)> {
+    ) -> Vec<(MatchedTokens, u32)> {
         if !self.facts.index {
-            return vec![(0, 0); candidates.len()];
+            return vec![(MatchedTokens::default(), 0); candidates.len()];
         }
         let (trace, size) = (view.trace, self.view.block_tokens);
         if self.view.index == IndexKind::Approximate {
             let oldest_us = view.now_us - self.view.ttl_us;
             let matched = self.shards[shard].index.matched((&self.prompts, id), candidates, oldest_us);
             let indexed = trace.input_tokens[id] / size * size;
-            return matched.into_iter().map(|count| (count * size, indexed)).collect();
+            let of_gpu = |count: u32| MatchedTokens { gpu: count * size, host: 0 };
+            return matched.into_iter().map(|count| (of_gpu(count), indexed)).collect();
         }
         let of_place = |&place: &ReplicaIndex| {
-            let cache = &view.replicas[place].kv;
+            let (replica, host_weight) = (&view.replicas[place], self.view.host_weight);
             let matched = match self.view.index {
-                IndexKind::Precise => self.events.matched_tokens(trace, id, place, cache),
-                IndexKind::Approximate | IndexKind::True => cached_tokens(trace, id, cache),
+                IndexKind::Precise => self.events.matched(trace, id, replica, host_weight),
+                IndexKind::Approximate | IndexKind::True => cached_now(trace, id, replica, host_weight),
             };
-            let size = cache.block_size();
+            let size = replica.kv.block_size();
             (matched, trace.input_tokens[id].saturating_sub(1) / size * size)
         };
         candidates.iter().map(of_place).collect()
     }
 
-    /// A request is sent to a replica that is believed to have so many tokens of its prompt.
+    /// A request is sent to a replica that is believed to have so many tokens of its prompt, and so many of them on its GPU.
     pub(super) fn send(
         &mut self,
         shard: usize,
         view: &RoutingView<'_>,
         id: RequestId,
-        to: (ReplicaIndex, u32),
+        (place, matched_tokens, on_gpu): (ReplicaIndex, u32, u32),
     ) {
-        let (place, matched_tokens) = to;
         let tokens = view.trace.input_tokens[id];
         let OfShard { own, index, clients } = &mut self.shards[shard];
         own.resize(own.len().max(place.index() + 1), OwnCounts::default());
@@ -238,7 +239,7 @@ impl Knowledge {
             own.use_blocks(all_blocks(&self.prompts, view.trace, id, self.view.block_tokens), true);
         }
         if self.facts.index {
-            self.believed[id.index()] = matched_tokens;
+            self.believed[id.index()] = on_gpu;
             if self.view.index == IndexKind::Approximate {
                 index.insert((&self.prompts, id), place, &self.view, view.now_us);
             }

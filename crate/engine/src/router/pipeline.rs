@@ -15,8 +15,10 @@ use crate::replica_index::ReplicaIndex;
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Believed {
     pub(crate) place: ReplicaIndex,
-    /// Tokens of the prompt that are cached there.
+    /// Tokens of the prompt that are cached there; those on its host count what the router gives them.
     pub(crate) matched_tokens: u32,
+    /// What of these is for blocks on the host.
+    pub(crate) host_matched_tokens: u32,
     /// Tokens of the prompt that are in whole blocks of the index.
     pub(crate) indexed_tokens: u32,
     /// Requests that wait or run.

@@ -44,7 +44,7 @@ ids! {
     HostCacheRate HostCacheBase MaxTotalTokens
     AdapterMemory LoraKernels MaxLoras MaxLoraRank MaxCpuLoras HostRate DiskRate
 
-    RouterIndex IndexTtl IndexBlocks IndexBlockTokens IndexEviction EventDelay RouterCounts RouterScrape
+    RouterIndex IndexTtl IndexBlocks IndexBlockTokens IndexEviction EventDelay HostWeight RouterCounts RouterScrape
     RouterShards LlmdAffinity LlmdExploration LlmdPeakPrefill LlmdTtftPenalty LlmdLoadTokens
     LlmdPrefixWeight LlmdQueueWeight LlmdKvWeight DynamoOverlapCredit DynamoPrefillScale
     DynamoActiveWeight DynamoTemperature SglangCacheThreshold SglangBalanceAbs SglangBalanceRel SglangMiss

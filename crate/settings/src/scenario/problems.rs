@@ -146,7 +146,8 @@ mod tests {
             let long = [("workload.prefix.kind", "tree"), ("workload.prefix.system_tokens", "16000")];
             let many = [("workload.rate_rps", "100"), ("workload.duration_s", "3600")];
             let scenario = Scenario::of_version(5).with(&long).and_then(|of| of.with(&many));
-            let scenario = scenario.and_then(|of| of.with(&[("workload.prefix.block_tokens", block)])).unwrap();
+            let scenario =
+                scenario.and_then(|of| of.with(&[("workload.prefix.block_tokens", block)])).unwrap();
             scenario.problems()
         };
         let refused = of("16");

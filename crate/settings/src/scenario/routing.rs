@@ -14,6 +14,7 @@ struct UsualView {
     blocks: f64,
     block_tokens: f64,
     eviction_interval_s: f64,
+    host_weight: f64,
     counts: CountSource,
     scrape_ms: f64,
 }
@@ -24,6 +25,7 @@ const UNSCRAPED: UsualView = UsualView {
     blocks: 31_250.0,
     block_tokens: 64.0,
     eviction_interval_s: 0.0,
+    host_weight: 0.8,
     counts: CountSource::Own,
     scrape_ms: 0.0,
 };
@@ -35,9 +37,13 @@ fn usual_view(router: RouterKind) -> UsualView {
     let scraped = UsualView { scrape_ms: USUAL_SCRAPE_MS, ..UNSCRAPED };
     match router {
         RouterKind::FewestWaiting | RouterKind::LeastKv => UNSCRAPED,
-        RouterKind::DynamoKv => {
-            UsualView { index: IndexKind::Precise, ttl_s: 120.0, block_tokens: 16.0, ..scraped }
-        }
+        RouterKind::DynamoKv => UsualView {
+            index: IndexKind::Precise,
+            ttl_s: 120.0,
+            block_tokens: 16.0,
+            host_weight: 0.75,
+            ..scraped
+        },
         // 10,000 nodes of a tree over characters: each ends where prompts part.
         RouterKind::SglangCacheAware => {
             UsualView { blocks: 10_000.0, eviction_interval_s: 30.0, block_tokens: 16.0, ..scraped }
@@ -84,6 +90,7 @@ impl Scenario {
             Id::IndexBlocks => Value::Number(usual.blocks),
             Id::IndexBlockTokens => Value::Number(usual.block_tokens),
             Id::IndexEviction => Value::Number(usual.eviction_interval_s),
+            Id::HostWeight => Value::Number(usual.host_weight),
             Id::RouterScrape => Value::Number(usual.scrape_ms),
             _ => id.row().default_value(),
         }
@@ -98,6 +105,7 @@ impl Scenario {
             block_tokens: self.whole(Id::IndexBlockTokens),
             eviction_interval_us: self.number(Id::IndexEviction) * 1e6,
             event_delay_us: self.number(Id::EventDelay) * 1e3,
+            host_weight: self.number(Id::HostWeight),
             counts: self.chosen(choices::COUNT_SOURCE),
             // Metrics that the rule does not look at are not read.
             scrape_us: if self.is_active(Id::RouterScrape) {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use servescope_workload::RequestId;
 
 use super::held::{GroupBlocks, Held};
-use super::watch::CacheWatch;
+use super::watch::{BlockChange, CacheTier, CacheWatch};
 use crate::block_numbers::number_map::{NumberMap, Reader};
 use crate::block_numbers::{BlockNumbers, Numbers};
 use crate::config::kv_groups::{BlockGroup, KvGroup, common_multiple};
@@ -42,7 +42,7 @@ impl BlockContents {
     }
 
     /// The number in the trace.
-    fn number(self) -> Option<u32> {
+    pub(crate) fn number(self) -> Option<u32> {
         (self.0 & Self::OWN == 0).then_some(self.0 as u32)
     }
 
@@ -169,6 +169,28 @@ impl BlockCache {
         }
     }
 
+    /// What requests find is noted from now on, and every change where events are asked for.
+    pub(super) fn watch(&mut self, takes_events: bool) {
+        self.watch = Some(Box::new(CacheWatch { takes_events, ..CacheWatch::default() }));
+    }
+
+    /// Changes are kept from now on until they are asked for.
+    pub(crate) fn keep_changes(&mut self) {
+        self.watch(true);
+    }
+
+    /// What changed since the last call.
+    pub(crate) fn take_changes(&mut self) -> Vec<BlockChange> {
+        self.watch.as_mut().map(|watch| std::mem::take(&mut watch.changes)).unwrap_or_default()
+    }
+
+    /// A router that asks is told that the host has a block from now on, or no more.
+    pub(super) fn tell_of_host(&mut self, number: u32, is_stored: bool) {
+        if let Some(watch) = &mut self.watch {
+            watch.note(number, CacheTier::Host, is_stored);
+        }
+    }
+
     /// The blocks of a request that have a number, of the first group, up to some.
     pub(super) fn numbers_of(&self, id: RequestId, most: u32) -> Numbers<'_> {
         self.groups[0].numbers.iter(id, 0..most)
@@ -177,7 +199,7 @@ impl BlockCache {
     /// A router that asks is told that some contents are found from now on, or no more.
     fn tell(&mut self, group: u32, contents: BlockContents, is_stored: bool) {
         if let (Some(watch), 0, Some(number)) = (&mut self.watch, group, contents.number()) {
-            watch.note(number, is_stored);
+            watch.note(number, CacheTier::Gpu, is_stored);
         }
     }
 

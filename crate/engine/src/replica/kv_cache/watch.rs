@@ -2,12 +2,20 @@
 
 use servescope_workload::RequestId;
 
+/// Where a replica keeps a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CacheTier {
+    Gpu,
+    Host,
+}
+
 /// Requests find a block from a time on, or no more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct BlockChange {
     pub(crate) time_us: f64,
     /// Its number in the trace.
     pub(crate) block: u32,
+    pub(crate) tier: CacheTier,
     pub(crate) is_stored: bool,
 }
 
@@ -23,9 +31,9 @@ pub(crate) struct CacheWatch {
 }
 
 impl CacheWatch {
-    pub(super) fn note(&mut self, block: u32, is_stored: bool) {
+    pub(super) fn note(&mut self, block: u32, tier: CacheTier, is_stored: bool) {
         if self.takes_events {
-            self.changes.push(BlockChange { time_us: self.now_us, block, is_stored });
+            self.changes.push(BlockChange { time_us: self.now_us, block, tier, is_stored });
         }
     }
 }

@@ -58,6 +58,12 @@ pub(super) enum Lookup {
     Miss,
 }
 
+fn note(changes: &mut Option<Vec<(u32, bool)>>, contents: BlockContents, is_there: bool) {
+    if let (Some(changes), Some(number)) = (changes, contents.number()) {
+        changes.push((number, is_there));
+    }
+}
+
 /// The keys and the contents of blocks.
 fn by_key(blocks: &[Placed]) -> impl Iterator<Item = (u64, BlockContents)> {
     blocks.iter().map(|&(_, contents)| (contents.key(), contents))
@@ -75,6 +81,8 @@ pub(super) struct HostChunks {
     by_offer: BTreeMap<u64, BlockContents>,
     clock: u64,
     uses: BTreeMap<RequestId, Uses>,
+    /// Blocks with a number that are there since they were asked for last, or are there no more; `None`: nobody asks.
+    changes: Option<Vec<(u32, bool)>>,
 }
 
 impl Clone for HostChunks {
@@ -85,6 +93,7 @@ impl Clone for HostChunks {
             offers: self.offers.clone(),
             by_offer: self.by_offer.clone(),
             uses: self.uses.clone(),
+            changes: self.changes.clone(),
             ..*self
         }
     }
@@ -106,7 +115,20 @@ impl HostChunks {
             by_offer: BTreeMap::new(),
             clock: 0,
             uses: BTreeMap::new(),
+            changes: None,
         }
+    }
+
+    pub(super) fn has(&self, contents: BlockContents) -> bool {
+        self.chunks.get(contents.key()).is_some_and(|chunk| chunk.is_ready)
+    }
+
+    pub(super) fn keep_changes(&mut self) {
+        self.changes = Some(Vec::new());
+    }
+
+    pub(super) fn take_changes(&mut self) -> Vec<(u32, bool)> {
+        self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// What the host has of blocks, one after another.
@@ -180,6 +202,7 @@ impl HostChunks {
             protected.change_all(by_key(blocks).map(|block| block.0), |(), _| {});
             for contents in self.policy.evict(lacks, &protected)? {
                 self.chunks.remove(contents.key());
+                note(&mut self.changes, contents, false);
                 self.evictable -= 1;
             }
         }
@@ -191,14 +214,14 @@ impl HostChunks {
     }
 
     pub(super) fn end_store(&mut self, blocks: &[Placed]) {
-        for (_, contents) in blocks {
-            let Some(chunk) = self.chunks.get_mut(contents.key()).filter(|chunk| !chunk.is_ready) else {
-                continue;
-            };
-            chunk.is_ready = true;
-            self.evictable += 1;
-            self.policy.set_evictable(*contents, true);
-        }
+        let Self { chunks, policy, evictable, changes, .. } = self;
+        chunks.change_known(by_key(blocks), |contents, chunk| {
+            if !std::mem::replace(&mut chunk.is_ready, true) {
+                *evictable += 1;
+                policy.set_evictable(contents, true);
+                note(changes, contents, true);
+            }
+        });
     }
 
     /// A request has ended.

@@ -33,6 +33,18 @@ impl HostPool {
         self.free().saturating_sub(self.cache.idle())
     }
 
+    pub(super) fn has(&self, contents: BlockContents) -> bool {
+        self.find(contents).is_some()
+    }
+
+    pub(super) fn keep_changes(&mut self) {
+        self.cache.keep_changes();
+    }
+
+    pub(super) fn take_changes(&mut self) -> Vec<(u32, bool)> {
+        self.cache.take_changes().into_iter().map(|change| (change.block, change.is_stored)).collect()
+    }
+
     pub(super) fn find(&self, contents: BlockContents) -> Option<u32> {
         self.cache.find(contents)
     }

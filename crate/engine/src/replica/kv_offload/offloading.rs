@@ -12,7 +12,7 @@ use super::host_chunks::{HostChunks, Lookup};
 use super::policy::{BlockSet, Placed};
 use super::{Connector, CopyId, Decided, InIteration, Seen, Step, StoreStart};
 use crate::config::host_cache::HostCache;
-use crate::replica::kv_cache::{BlockCache, Held, KvCache};
+use crate::replica::kv_cache::{BlockCache, BlockContents, Held, KvCache};
 
 /// What is known of a request between its first look-up and its end.
 #[derive(Debug, Clone, Default)]
@@ -145,6 +145,18 @@ impl Connector for Offloading {
 
     fn store_start(&self) -> StoreStart {
         StoreStart::WithNextIteration
+    }
+
+    fn has(&self, contents: BlockContents) -> bool {
+        self.host.has(contents)
+    }
+
+    fn keep_changes(&mut self) {
+        self.host.keep_changes();
+    }
+
+    fn take_changes(&mut self) -> Vec<(u32, bool)> {
+        self.host.take_changes()
     }
 
     fn matched(&mut self, request: Seen<'_>, local: u32) -> Option<u32> {

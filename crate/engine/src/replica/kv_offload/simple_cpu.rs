@@ -9,7 +9,7 @@ use servescope_workload::RequestId;
 use super::host_pool::HostPool;
 use super::{Connector, CopyId, Decided, InIteration, Seen, Step, StoreStart};
 use crate::config::host_cache::HostCache;
-use crate::replica::kv_cache::{BlockCache, Held, KvCache};
+use crate::replica::kv_cache::{BlockCache, BlockContents, Held, KvCache};
 
 /// Blocks nearest to eviction that are looked at, in multiples of those that an iteration can take (`WATERMARK_RATIO`).
 const LAZY_ITERATIONS: u32 = 2;
@@ -198,6 +198,18 @@ impl Connector for SimpleCpu {
 
     fn store_start(&self) -> StoreStart {
         StoreStart::AfterIteration
+    }
+
+    fn has(&self, contents: BlockContents) -> bool {
+        self.host.has(contents)
+    }
+
+    fn keep_changes(&mut self) {
+        self.host.keep_changes();
+    }
+
+    fn take_changes(&mut self) -> Vec<(u32, bool)> {
+        self.host.take_changes()
     }
 
     fn matched(&mut self, request: Seen<'_>, local: u32) -> Option<u32> {

@@ -2,7 +2,7 @@
 
 use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices;
-use crate::parameters::conditions::{APPROXIMATE, INDEXED, above, all, any, when_in};
+use crate::parameters::conditions::{APPROXIMATE, HOST_CACHE, INDEXED, above, all, any, when_in};
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Condition, Parameter};
 
@@ -39,6 +39,9 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::EventDelay, row("fleet.router_index.event_delay_ms", "rid", "fleet", number(0.0, 3_600_000.0, 2.0)).unit("ms").log(0.1, 10_000.0, 0.1)
         .when(&[when_in(Id::RouterIndex, &["precise"]), when_in(Id::PrefixCache, &["true"])])
         .doc("Event delay", "From a change of a replica's cache until the router knows of it.")),
+    (Id::HostWeight, row("fleet.router_index.host_weight", "rih", "fleet", number(0.0, 1.0, 0.8)).linear(0.0, 1.0, 0.05)
+        .when(&[when_in(Id::RouterIndex, &["precise", "true"]), HOST_CACHE])
+        .doc("Weight of a host block", "What a block of the prompt in a replica's host memory counts beside one in its KV cache; 0 = the router does not see host memory. llm-d: 0.8; Dynamo: 0.75.")),
     (Id::RouterCounts, row("fleet.router_view.counts", "rvc", "fleet", choice(choices::COUNT_SOURCE))
         .when(&[any(&[
             when_in(Id::Router, &["least_outstanding", "power_of_two", "adapter_affinity", "prefix_affinity", "sglang_cache_aware", "aibrix_prefix_cache", "aibrix_vtc", "lmetric", "consistent_hash"]),
