@@ -162,6 +162,7 @@ const HOST_LOAD: &[(&str, &str)] = &[
     ("scheduler.max_request_tokens", "900"),
     ("fleet.kv_pool", "given"),
     ("fleet.host_cache.gib", "1.5"),
+    ("fleet.replicas", "2"),
 ];
 
 /// What all have: a pair of GPU and model whose operators were timed, and curves that change within the run.
@@ -211,6 +212,7 @@ fn cell(
     // The loads behind the others are for the settings of vLLM v1, the largest CUDA graph, routers and host memory alone.
     let loads = match id {
         Id::CapturedTokens => &loads[..LOADS.len() + 2],
+        _ if path == "fleet.router_index.host_weight" => &loads[LOADS.len() + 3..],
         _ if path.starts_with("fleet.router") => &loads[LOADS.len() + 2..=LOADS.len() + 2],
         _ if path.starts_with("fleet.host_cache") => &loads[LOADS.len() + 3..],
         _ if is_of_vllm_v1(id) => &loads[..=LOADS.len()],
