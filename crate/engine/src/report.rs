@@ -63,8 +63,8 @@ pub struct PoolReport {
     pub max_requests: u32,
     /// LoRA slots of each replica; none where adapters are not kept in slots.
     pub lora_slots: Option<u32>,
-    /// Whether its replicas have a tier of host memory below the KV cache.
-    pub has_host_cache: bool,
+    /// What the host memory below the KV cache of each replica holds, tokens; 0: there is none.
+    pub host_kv_tokens: u64,
     /// What a waiting request waits for where nothing is in its way, while an iteration lasts and afterwards.
     pub(crate) awaits: [Awaited; 2],
     /// How long iterations took: what they were made of is asked of it after the run.

@@ -33,7 +33,7 @@ use servescope_settings::parameters::Id;
 use servescope_settings::scenario::{AdapterRanks, CostKind, Scenario};
 use servescope_traces::arrivals::{SimulatedTraffic, arrivals_of};
 use servescope_traces::loaded_trace::LoadedTrace;
-use servescope_workload::statistics::PrefixHits;
+use servescope_workload::statistics::{HitCurve, PrefixHits};
 use servescope_workload::trace::Request;
 use servescope_workload::{BASE_MODEL, Trace, WorkloadSpec};
 
@@ -128,6 +128,7 @@ impl SimulationHandle {
             unneeded: Vec::new(),
             gaps: OnceCell::new(),
             seats: OnceCell::new(),
+            hit_curve: OnceCell::new(),
             monitors: Default::default(),
             usage: OnceCell::new(),
             spans: OnceCell::new(),
@@ -157,6 +158,8 @@ pub struct Run {
     gaps: OnceCell<InterTokenLatencies>,
     /// The seats of requests in their batches, once a picture asks for them.
     seats: OnceCell<Seats>,
+    /// What a cache of each size finds, once it is asked for.
+    hit_curve: OnceCell<Option<HitCurve>>,
     /// What users and adapters used, once it is asked for.
     monitors: [OnceCell<Monitor>; 2],
     /// Sums over a fleet's iterations: likewise.
@@ -225,6 +228,7 @@ impl Run {
             unneeded: Vec::new(),
             gaps: OnceCell::new(),
             seats: OnceCell::new(),
+            hit_curve: OnceCell::new(),
             monitors: Default::default(),
             usage: OnceCell::new(),
             spans: OnceCell::new(),
@@ -458,6 +462,11 @@ impl Run {
     pub fn token_gaps(&self) -> &InterTokenLatencies {
         self.spans();
         self.gaps.get().expect("the pass over the iterations counts them")
+    }
+
+    /// The share of prompt blocks that a cache of each size finds; `None`: the trace has no blocks.
+    pub fn hit_curve(&self) -> Option<&HitCurve> {
+        self.hit_curve.get_or_init(|| HitCurve::of(&self.report.trace, true)).as_ref()
     }
 
     /// Which seat of its batch each request had, and when.

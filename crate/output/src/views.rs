@@ -9,6 +9,7 @@ pub mod crossover;
 pub mod deployment;
 mod engine_charts;
 mod gateway;
+mod hit_chart;
 mod latency_charts;
 pub mod moment;
 pub mod monitor;
@@ -114,6 +115,9 @@ pub fn build_charts(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -
     let mut views: Vec<Chart> =
         OF_ANY.iter().filter(|name| is_wanted(name)).filter_map(|name| view(name)).collect();
     views.extend(fleet.iter().flat_map(|columns| replicas::all(run, columns, &window)));
+    if is_wanted(hit_chart::NAME) {
+        views.extend(hit_chart::hits_by_capacity(run));
+    }
     if any(&gateway::NAMES) {
         views.extend(gateway::all(run, &window));
     }

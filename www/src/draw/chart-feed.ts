@@ -48,7 +48,11 @@ function roleName({ text, session }: App, chart: string, role: string): string {
   const user = /^client_(\d)$/.exec(role)?.[1];
   if (user !== undefined) return text.t('role.user', { id: user });
   const isOthers = chart === 'ttft_by_arrival' && role === 'ttft' && (session.value.answer?.summary.users ?? 1) > 1;
-  return isOthers ? text.t('role.other_users') : text.named('role.', role);
+  if (isOthers) return text.t('role.other_users');
+  // What a role is called in one chart alone.
+  const key = `role.of.${chart}.${role}`;
+  const own = text.named('', key);
+  return own === key ? text.named('role.', role) : own;
 }
 
 export function serviceFeed(app: App): ChartFeed {

@@ -53,11 +53,15 @@ export class ServescopePage extends LightElement {
 
   protected override look(): string {
     const { tab } = this.app.view.value;
-    return [tab, this.#hasReplicas, this.#hasGateway, this.#isStory, ...LATE_SECTIONS.map((section) => section.isOpen?.(this.app))].join();
+    return [tab, this.#hasReplicas, this.#hasHits, this.#hasGateway, this.#isStory, ...LATE_SECTIONS.map((section) => section.isOpen?.(this.app))].join();
   }
 
   get #hasReplicas(): boolean {
     return this.app.session.value.answer?.charts.has('lanes') === true;
+  }
+
+  get #hasHits(): boolean {
+    return this.app.session.value.answer?.charts.has('hits_by_capacity') === true;
   }
 
   get #hasGateway(): boolean {
@@ -98,7 +102,7 @@ export class ServescopePage extends LightElement {
             ${gateway?.story ?? nothing}
             <headline-numbers .app=${app}></headline-numbers>
             ${this.#lateSections('headline')}
-            ${this.#charts(HAPPENS, html`<drain-note .app=${app}></drain-note>`, this.#lateSections('happens'))}
+            ${this.#charts(HAPPENS, html`<drain-note .app=${app}></drain-note>`, [this.#hasHits ? html`<div class="chart-grid"><chart-view .app=${app} .name=${'hits_by_capacity'}></chart-view></div>` : nothing, this.#lateSections('happens')])}
             ${this.#hasReplicas ? html`<replicas-section .app=${app}></replicas-section>` : nothing}
             ${this.#hasGateway ? (gateway?.section ?? this.#part('gateway')) : nothing}
             ${this.#charts(FEEL, nothing, html`<request-card .app=${app}></request-card>${this.#lateSections('feel')}`)}

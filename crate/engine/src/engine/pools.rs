@@ -114,7 +114,10 @@ impl PoolState {
             kv_tokens: self.config.kv_tokens(),
             max_requests: self.config.max_requests,
             lora_slots: self.config.lora_slots(),
-            has_host_cache: self.config.host_tier().is_some(),
+            host_kv_tokens: self
+                .config
+                .host_tier()
+                .map_or(0, |cache| self.config.tokens_in(cache.blocks.into())),
             awaits: self.facts.awaits,
             cost: self.cost,
         }

@@ -400,7 +400,7 @@ fn prefix_cache(report: &Report) -> Option<PrefixCacheUse> {
 }
 
 fn host_cache(report: &Report, makespan_us: f64) -> Option<HostCacheUse> {
-    if report.pools.iter().all(|pool| !pool.has_host_cache) {
+    if report.pools.iter().all(|pool| pool.host_kv_tokens == 0) {
         return None;
     }
     let lookups: PrefixLookups = report.prefix_lookups.iter().copied().sum();

@@ -5,6 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
+use crate::BASE_MODEL;
 use crate::trace::Trace;
 
 /// Blocks found, by the smallest cache that finds them.
@@ -17,32 +20,63 @@ pub struct HitCurve {
 
 impl HitCurve {
     /// The curve of the prompts of a trace; `None`: it has no blocks. `with_outputs`: the blocks that an output fills are kept, too.
+    /// Equal blocks of different adapters are different ones.
     pub fn of(trace: &Trace, with_outputs: bool) -> Option<Self> {
         let prefix = &trace.metadata.as_ref()?.prefix;
         if prefix.prompts.ids.is_empty() {
             return None;
         }
-        let requests = (0..trace.len()).map(|id| {
-            let outputs = if with_outputs { prefix.outputs.of(id) } else { &[] };
-            (prefix.of(id), outputs)
-        });
-        Some(Self::of_requests(requests))
+        let ids = |id: usize| (prefix.of(id), if with_outputs { prefix.outputs.of(id) } else { &[] });
+        if trace.adapter.iter().all(|&adapter| adapter == BASE_MODEL) {
+            return Some(Self::of_requests((0..trace.len()).map(ids)));
+        }
+        let mut numbers: FxHashMap<(u32, u64), u64> = FxHashMap::default();
+        let (mut curve, mut uses) = (Self::default(), Uses::default());
+        for (id, &adapter) in trace.adapter.iter().enumerate() {
+            let mut number = |&block: &u64| {
+                let next = numbers.len() as u64;
+                *numbers.entry((adapter, block)).or_insert(next)
+            };
+            let (prompt, output) = ids(id);
+            let prompt: Vec<u64> = prompt.iter().map(&mut number).collect();
+            let output: Vec<u64> = output.iter().map(&mut number).collect();
+            curve.add(&mut uses, (&prompt, &output));
+        }
+        Some(curve)
     }
 
     /// The same of requests, each with the blocks of its prompt and those of its output.
     pub fn of_requests<'a>(requests: impl Iterator<Item = (&'a [u64], &'a [u64])>) -> Self {
         let (mut curve, mut uses) = (Self::default(), Uses::default());
-        for (prompt, output) in requests {
-            curve.blocks += prompt.len() as u64;
-            let mut size = 0;
-            for &block in prompt {
-                let Some(distance) = uses.distance(block) else { break };
-                size = size.max(distance);
-                *curve.found_from.entry(size).or_default() += 1;
-            }
-            prompt.iter().chain(output).rev().for_each(|&block| uses.use_now(block));
-        }
+        requests.for_each(|request| curve.add(&mut uses, request));
         curve
+    }
+
+    fn add(&mut self, uses: &mut Uses, (prompt, output): (&[u64], &[u64])) {
+        self.blocks += prompt.len() as u64;
+        let (mut size, mut count) = (0, 0);
+        // When the block before was used last, and how many blocks were from then on.
+        let mut before: Option<(u32, u32)> = None;
+        for &block in prompt {
+            let Some(time) = uses.time(block) else { break };
+            // One that was used right before that one has one more block after it.
+            let beside = before.filter(|&(after, _)| after == time + 1);
+            let distance = beside.map_or_else(|| uses.since(time), |(_, distance)| distance + 1);
+            before = Some((time, distance));
+            if distance > size {
+                self.find_from(size, count);
+                (size, count) = (distance, 0);
+            }
+            count += 1;
+        }
+        self.find_from(size, count);
+        prompt.iter().chain(output).rev().for_each(|&block| uses.use_now(block));
+    }
+
+    fn find_from(&mut self, size: u32, count: u64) {
+        if count > 0 {
+            *self.found_from.entry(size).or_default() += count;
+        }
     }
 
     /// Blocks of all prompts.
@@ -63,62 +97,78 @@ impl HitCurve {
     }
 }
 
-/// When each block was used last, and how many were used since: a Fenwick tree over the times of last uses.
+/// Times whose uses are counted together.
+const BUCKET: u32 = 4096;
+
+/// When each block was used last, and how many were used since: a bit for each time at which a block was used last, and a Fenwick tree
+/// over buckets of them.
 #[derive(Debug, Default)]
 struct Uses {
-    last: BTreeMap<u64, u32>,
-    tree: Vec<u32>,
-    /// Times so far, from 1 on.
+    last: FxHashMap<u64, u32>,
+    bits: Vec<u64>,
+    sums: Vec<u32>,
+    /// Times so far.
     now: u32,
 }
 
 impl Uses {
-    /// How many blocks were used since this one was, itself included; `None`: it was never used.
-    fn distance(&self, block: u64) -> Option<u32> {
-        let &time = self.last.get(&block)?;
-        Some(self.last.len() as u32 - self.upto(time - 1))
+    /// When a block was used last; `None`: never.
+    fn time(&self, block: u64) -> Option<u32> {
+        self.last.get(&block).copied()
+    }
+
+    /// How many blocks were used last at a time or later.
+    fn since(&self, time: u32) -> u32 {
+        let words =
+            time as usize / 64..(time.next_multiple_of(BUCKET).max(1) as usize / 64).min(self.bits.len());
+        let mut sum = 0;
+        for (place, &word) in self.bits[words.clone()].iter().enumerate() {
+            let from = if place == 0 { time % 64 } else { 0 };
+            sum += (word >> from).count_ones();
+        }
+        let mut bucket = words.end / (BUCKET as usize / 64);
+        let (mut before, all) = (0u32, self.last.len() as u32);
+        while bucket > 0 {
+            before = before.wrapping_add(self.sums[bucket]);
+            bucket &= bucket - 1;
+        }
+        sum + (all - before)
     }
 
     fn use_now(&mut self, block: u64) {
-        if self.now as usize + 1 >= self.tree.len() {
+        if self.now as usize >= 64 * self.bits.len() {
             self.renumber();
         }
-        self.now += 1;
         let now = self.now;
+        self.now += 1;
         if let Some(before) = self.last.insert(block, now) {
-            self.add(before, u32::MAX);
+            self.change(before, u32::MAX);
         }
-        self.add(now, 1);
+        self.change(now, 1);
     }
 
-    /// Blocks whose last use was at a time or before.
-    fn upto(&self, time: u32) -> u32 {
-        let (mut sum, mut place) = (0u32, time);
-        while place > 0 {
-            sum = sum.wrapping_add(self.tree[place as usize]);
-            place &= place - 1;
-        }
-        sum
-    }
-
-    fn add(&mut self, time: u32, change: u32) {
-        let mut place = time as usize;
-        while place < self.tree.len() {
-            self.tree[place] = self.tree[place].wrapping_add(change);
-            place += place & place.wrapping_neg();
+    fn change(&mut self, time: u32, by: u32) {
+        self.bits[time as usize / 64] ^= 1 << (time % 64);
+        let mut bucket = (time / BUCKET) as usize + 1;
+        while bucket < self.sums.len() {
+            self.sums[bucket] = self.sums[bucket].wrapping_add(by);
+            bucket += bucket & bucket.wrapping_neg();
         }
     }
 
-    /// Only the order of the last uses matters: they are numbered anew, with room for as many again.
+    /// Only the order of the last uses matters: they are numbered anew, with room for three times as many more.
     fn renumber(&mut self) {
         let mut order: Vec<(u32, u64)> = self.last.iter().map(|(&block, &time)| (time, block)).collect();
         order.sort_unstable();
-        self.tree = vec![0; (4 * order.len()).max(1 << 10)];
+        let buckets = (4 * order.len()).div_ceil(BUCKET as usize).max(1);
+        self.bits = vec![0; buckets * BUCKET as usize / 64];
+        self.sums = vec![0; buckets + 1];
         self.now = 0;
         for (_, block) in order {
+            let now = self.now;
             self.now += 1;
-            self.last.insert(block, self.now);
-            self.add(self.now, 1);
+            self.last.insert(block, now);
+            self.change(now, 1);
         }
     }
 }
@@ -168,8 +218,12 @@ mod tests {
 
     #[test]
     fn a_cycle_over_more_blocks_than_fit_finds_nothing() {
-        let requests: Vec<[u64; 1]> = (0..100).map(|i| [i % 10]).collect();
-        let curve = HitCurve::of_requests(requests.iter().map(|one| (&one[..], &[][..])));
-        assert_eq!((curve.share(9), curve.share(10), curve.largest()), (0.0, 0.9, 10));
+        // More than fit in a bucket of times, too.
+        for blocks in [10u32, 9_000] {
+            let requests: Vec<[u64; 1]> = (0..10 * blocks).map(|i| [u64::from(i % blocks)]).collect();
+            let curve = HitCurve::of_requests(requests.iter().map(|one| (&one[..], &[][..])));
+            let shares = [blocks - 1, blocks].map(|size| curve.share(size.into()));
+            assert_eq!((shares, curve.largest()), ([0.0, 0.9], blocks));
+        }
     }
 }
