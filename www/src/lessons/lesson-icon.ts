@@ -32,6 +32,8 @@ const PICTURES: Readonly<Record<string, () => readonly (SVGTemplateResult | read
   batching: () => [blocks('decode', 5, [2, 3, 26], [30, 3, 40], [72, 3, 22], [2, 11, 48], [52, 11, 30], [2, 25, 20], [2, 33, 54], [58, 25, 36], [58, 33, 14])],
   // A full tank, and a request that found no room.
   memory: () => [block('kv', 30, 8, 40, 30), frame(30, 3, 40, 35), block('queue', 8, 16, 12, 12), line('22,22 28,22')],
+  // Turns that grow, with pauses between them, above a tier that keeps their blocks.
+  agents: () => [block('prefill', 2, 12, 12, 8), block('prefill', 30, 10, 20, 10), block('prefill', 66, 8, 28, 12), frame(2, 26, 92, 12), blocks('kv', 8, [5, 28, 12], [20, 28, 20], [43, 28, 28]), line('14,20 14,26'), line('50,20 50,26')],
   // Slots, all taken, and an adapter that waits for one.
   adapters: () => [[36, 52, 68, 84].map((x) => frame(x, 12, 11, 16)), blocks('adapters', 12, [38, 14, 7], [54, 14, 7], [70, 14, 7], [86, 14, 7]), block('queue', 8, 14, 7, 12), line('20,20 30,20')],
   // One user with many requests, one with few, served in turn.

@@ -145,6 +145,7 @@ export const LESSON_WORDS: Readonly<Record<string, string>> = {
   batching: 'in-flight batching dynamic batching 动态批处理',
   long_prompt: 'head of line blocking HOL 队头阻塞',
   fairness: 'noisy neighbor noisy neighbour multi-tenant isolation 隔离',
+  agents: 'agentic tool calls KV offload CPU tier 工具调用 KV 卸载',
   memory: 'out of memory OOM KV cache preemption 显存不足',
 };
 

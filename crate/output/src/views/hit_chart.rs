@@ -11,7 +11,7 @@ const MOST_BLOCKS: usize = 3_000_000;
 const POINTS: usize = 160;
 
 /// The share of prompt blocks that a cache of each size finds, which forgets the least recently used block; what one without limit
-/// finds; and the size of the KV caches of all replicas together, alone and with their host memory. `None`: the trace has no blocks, or
+/// finds; and the size of the KV caches of all replicas together, and of their host memory, which has copies of the same blocks. `None`: the trace has no blocks, or
 /// nothing caches them.
 pub(super) fn hits_by_capacity(run: &Run) -> Option<Chart> {
     let report = &run.report;
@@ -30,7 +30,8 @@ pub(super) fn hits_by_capacity(run: &Run) -> Option<Chart> {
         (gpu + f64::from(pool.kv_tokens), host + pool.host_kv_tokens as f64)
     });
     let largest = f64::from(curve.largest().max(1)) * block;
-    let (min, max) = (block, 1.5 * largest.max(gpu + host).max(2.0 * block));
+    let max = 1.5 * largest.max(gpu).max(host).max(2.0 * block);
+    let min = block.max(max * 1e-4);
     let x: Vec<f64> =
         (0..POINTS).map(|i| min * libm::pow(max / min, i as f64 / (POINTS - 1) as f64)).collect();
     let y: Vec<f64> = x.iter().map(|tokens| curve.share((tokens / block) as u64)).collect();
@@ -43,7 +44,7 @@ pub(super) fn hits_by_capacity(run: &Run) -> Option<Chart> {
         rule(Role::Kv, Mark::RuleX, gpu, 0.0),
     ];
     if host > 0.0 {
-        series.push(rule(Role::Host, Mark::RuleX, gpu + host, 0.0));
+        series.push(rule(Role::Host, Mark::RuleX, host, 0.0));
     }
     let y = Axis { unit: "share", scale: ScaleKind::Linear, kind: AxisKind::Value, min: 0.0, max: 1.0 };
     Some(Chart { name: NAME, x: axis(min, max), y, series, empty: "", categories: Vec::new() })

@@ -322,7 +322,7 @@ export const page = area('page', {
   'chart.tokens': 'Tokens computed per second',
   'chart.tokens.about': 'Prompt tokens prefilled and output tokens decoded.',
   'chart.hits_by_capacity': 'Prompts found in the cache, by its size',
-  'chart.hits_by_capacity.about': 'The share of the prompts that one prefix cache of each size would find if requests were served in the order of their arrival and the least recently used block left first: exact, by stack distances. The vertical lines are the KV caches of all replicas together, without and with their host memory; running requests need some of it. No cache finds more than the dashed line.',
+  'chart.hits_by_capacity.about': 'The share of the prompts that one prefix cache of each size would find if requests were served in the order of their arrival and the least recently used block left first: exact, by stack distances. The vertical lines are the KV caches of all replicas together, and their host memory, which has copies of what is in the KV caches; running requests need some of it. No cache finds more than the dashed line.',
   'chart.latency_cdf': 'Latency CDF',
   'chart.latency_cdf.about': 'Share of requests (for TBT: of token gaps) with at most this latency. A curve further left is better.',
   'chart.ttft_by_arrival': 'Time to first token by arrival',
@@ -416,7 +416,7 @@ export const page = area('page', {
   'role.of.hits_by_capacity.served': 'found',
   'role.of.hits_by_capacity.expected': 'found without limit',
   'role.of.hits_by_capacity.kv': 'KV caches now',
-  'role.of.hits_by_capacity.host': 'with host memory',
+  'role.of.hits_by_capacity.host': 'host memory now',
   'role.former': 'before',
   'role.band': 'range over seeds',
 

@@ -322,7 +322,7 @@ export const page: Translation<typeof english> = {
   'chart.tokens': '每秒计算的 token',
   'chart.tokens.about': '预填充的提示词 token 与解码生成的 token。',
   'chart.hits_by_capacity': '缓存大小与提示词命中率',
-  'chart.hits_by_capacity.about': '若按到达顺序处理请求，且最久未用的块先被淘汰，则单个前缀缓存在各种大小下能命中多少提示词：由栈距离精确算出。竖线是所有副本的 KV 缓存之和，以及再加上主机内存；其中一部分由运行中的请求占用。再大的缓存也不会超过虚线。',
+  'chart.hits_by_capacity.about': '若按到达顺序处理请求，且最久未用的块先被淘汰，则单个前缀缓存在各种大小下能命中多少提示词：由栈距离精确算出。竖线是所有副本的 KV 缓存之和，以及主机内存之和（其中也有 KV 缓存里的块）；一部分由运行中的请求占用。再大的缓存也不会超过虚线。',
   'chart.latency_cdf': '延迟分布（CDF）',
   'chart.latency_cdf.about': '延迟不超过横轴数值的请求比例（TBT 则是 token 间隔的比例）。曲线越靠左越好。',
   'chart.ttft_by_arrival': '按到达时刻看首 token 延迟',
@@ -416,7 +416,7 @@ export const page: Translation<typeof english> = {
   'role.of.hits_by_capacity.served': '命中',
   'role.of.hits_by_capacity.expected': '容量无限时命中',
   'role.of.hits_by_capacity.kv': '目前的 KV 缓存',
-  'role.of.hits_by_capacity.host': '加上主机内存',
+  'role.of.hits_by_capacity.host': '目前的主机内存',
   'role.former': '之前',
   'role.band': '各随机种子的范围',
 
