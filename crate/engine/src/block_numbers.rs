@@ -319,11 +319,13 @@ mod tests {
             let mut trace = trace(&prompts, &adapters, &answers, size);
             (trace.input_tokens, trace.output_tokens) = {
                 let (inputs, outputs): (Vec<u32>, Vec<u32>) = lengths.into_iter().unzip();
-                (inputs.into(), outputs.into())
+                (inputs, outputs)
             };
             trace
         })
     }
+
+    type IdOf<'a> = &'a dyn Fn(usize, u32) -> Option<u64>;
 
     proptest! {
         /// Two blocks have one number where their keys are equal, and no other, in the order of the trace.
@@ -334,7 +336,6 @@ mod tests {
             let of_prompts = |i: usize, place: u32| prefix.of(i).get(place as usize).copied();
             let of_all = |i: usize, place: u32| prefix.block(i, trace.input_tokens[i], place as usize);
             let divides = size.is_multiple_of(tokens) || tokens.is_multiple_of(size);
-            type IdOf<'a> = &'a dyn Fn(usize, u32) -> Option<u64>;
             for (found, id_of, answers) in [
                 (BlockNumbers::of_prompts(&trace, tokens), &of_prompts as IdOf<'_>, false),
                 (BlockNumbers::of_kv_blocks(&trace, tokens), &of_all, true),

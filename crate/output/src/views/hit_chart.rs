@@ -70,7 +70,7 @@ mod tests {
             ("workload.prefix.kind", "tree"),
             ("workload.sessions.kind", "held"),
             ("workload.adapters.count", "0"),
-            ("fleet.host_cache.gib", "16"),
+            ("fleet.host_cache.gib", "100"),
         ];
         let of = chart(&settings).expect("a chart");
         let curve = &of.series[1].y;

@@ -24,6 +24,7 @@ struct Chunk {
 }
 
 /// What a request did with one of its blocks.
+#[expect(clippy::struct_excessive_bools, reason = "each is set by itself")]
 #[derive(Debug, Clone, Copy, Default)]
 struct Use {
     contents: BlockContents,
