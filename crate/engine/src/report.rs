@@ -14,7 +14,7 @@ use crate::record::decisions::{Decision, RoutingChoice};
 use crate::record::replica_life::ReplicaLife;
 use crate::record::request_phases::RequestPhases;
 use crate::record::request_state::RequestState;
-use crate::record::request_timings::{AdapterCounts, PrefixLookups, RequestTimings};
+use crate::record::request_timings::{AdapterCounts, FoundPrompt, PrefixLookups, RequestTimings};
 use crate::record::sampler::CounterSample;
 use crate::record::timeline::Timeline;
 use crate::replica::batch_scheduler::Awaited;
@@ -165,6 +165,11 @@ impl Report {
     /// When the first iteration of request `id` began, or the loading of adapters before it, microseconds.
     pub fn scheduled_us(&self, id: usize) -> Option<f64> {
         Some(self.served.requests[id].leg.scheduled_us).filter(|t| !t.is_nan())
+    }
+
+    /// What a request found cached of its prompt when it was first admitted; `None`: nothing was looked up, or it was not admitted.
+    pub fn found_prompt(&self, id: usize) -> Option<FoundPrompt> {
+        self.served.found.get(id).copied().flatten()
     }
 
     /// When its first token was there, microseconds; from its arrival to then is its TTFT.

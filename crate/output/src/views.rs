@@ -9,7 +9,7 @@ pub mod crossover;
 pub mod deployment;
 mod engine_charts;
 mod gateway;
-mod hit_chart;
+mod hit_charts;
 mod latency_charts;
 pub mod moment;
 pub mod monitor;
@@ -115,8 +115,11 @@ pub fn build_charts(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -
     let mut views: Vec<Chart> =
         OF_ANY.iter().filter(|name| is_wanted(name)).filter_map(|name| view(name)).collect();
     views.extend(fleet.iter().flat_map(|columns| replicas::all(run, columns, &window)));
-    if is_wanted(hit_chart::NAME) {
-        views.extend(hit_chart::hits_by_capacity(run));
+    if is_wanted("hits_over_time") {
+        views.extend(hit_charts::hits_over_time(run, &window));
+    }
+    if is_wanted("hits_by_capacity") {
+        views.extend(hit_charts::hits_by_capacity(run));
     }
     if any(&gateway::NAMES) {
         views.extend(gateway::all(run, &window));

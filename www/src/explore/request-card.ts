@@ -29,6 +29,7 @@ export class RequestCard extends LightElement {
         <button type="button" class="quiet" @click=${() => { void this.app.select(null); }}>${t('request.close')}</button></header>
       <p>${t('request.facts', { user: request.user, adapter: whose, input: request.input_tokens, output: request.output_tokens })}</p>
       <p>${t('request.came', { arrival: format.seconds(request.arrival_s), ahead: request.ahead, running: request.running_at_arrival, kv: request.kv_tokens_at_arrival })}</p>
+      ${request.cached_tokens === null ? nothing : html`<p>${t((request.host_tokens ?? 0) > 0 ? 'request.found_host' : 'request.found', { cached: request.cached_tokens, host: request.host_tokens ?? 0, input: request.input_tokens })}</p>`}
       ${request.outcome === 'completed' ? nothing : html`<p>${t('request.outcome', { outcome: text.outcome(request.outcome) })}</p>`}
       ${this.#why()}`;
   }

@@ -143,6 +143,9 @@ impl Fleet {
         if any(|pool| pool.stages > 1) {
             requests.execution = vec![WorkTime::default(); count];
         }
+        if any(|pool| !pool.block_numbers.is_empty()) {
+            requests.found = vec![None; count];
+        }
         if any(|pool| pool.facts.lists_running) {
             requests.running = vec![None; count];
         }

@@ -21,12 +21,11 @@ impl Fleet {
     /// Another replica is there: the router reads it, and is told of its cache.
     pub(super) fn introduce(&mut self, place: ReplicaIndex) {
         self.router.scrapes.look_again();
-        if let Some(knowledge) = self.router.knowledge.as_ref().filter(|knowledge| knowledge.has_index()) {
-            let takes_events = knowledge.takes_events();
+        if self.router.knowledge.as_ref().is_some_and(|knowledge| knowledge.takes_events()) {
             let replica = &mut self.replicas[place];
-            replica.kv.watch(takes_events);
-            if let Some(tier) = replica.kv_offload.as_mut().filter(|_| takes_events) {
-                tier.watch();
+            replica.kv.keep_changes();
+            if let Some(tier) = &mut replica.kv_offload {
+                tier.keep_changes();
             }
         }
     }
@@ -63,6 +62,8 @@ impl Fleet {
     /// What the router believed to be cached, and what was; `None`: it keeps no index.
     pub(super) fn routing_totals(&self) -> Option<RoutingTotals> {
         let knowledge = self.router.knowledge.as_ref().filter(|knowledge| knowledge.has_index())?;
-        Some(knowledge.totals(&self.replicas, |id| self.requests[id].leg.replica))
+        let is_cached =
+            |id: usize| self.replicas[self.requests[id].leg.replica].kv.prefix_lookups().is_some();
+        Some(knowledge.totals(&self.requests.found, is_cached))
     }
 }

@@ -11,6 +11,8 @@ pub struct RequestTimings {
     pub(crate) requests: Vec<RequestState>,
     /// How long adapters were loaded before the iterations that processed its prompt, microseconds; empty where none was.
     pub(crate) load_us: Vec<f64>,
+    /// What it found cached of its prompt when it was first admitted; empty where no replica caches prefixes.
+    pub(crate) found: Vec<Option<FoundPrompt>>,
     /// Where replicas have several stages: how long they worked on its iterations. Empty otherwise.
     pub(crate) execution: Vec<WorkTime>,
 }
@@ -24,6 +26,7 @@ impl RequestTimings {
         Self {
             requests: chosen(&self.requests, order),
             load_us: chosen(&self.load_us, order),
+            found: chosen(&self.found, order),
             execution: chosen(&self.execution, order),
         }
     }
@@ -36,8 +39,18 @@ impl PartialEq for RequestTimings {
         self.requests.len() == other.requests.len()
             && self.requests.iter().zip(&other.requests).all(|(one, other)| one.is_served_as(other))
             && self.load_us.iter().map(bits).eq(other.load_us.iter().map(bits))
+            && self.found == other.found
             && self.execution == other.execution
     }
+}
+
+/// What a request found cached of its prompt, tokens; the rest was computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FoundPrompt {
+    /// In the KV cache of its replica.
+    pub cached_tokens: u32,
+    /// In host memory, from where they were loaded.
+    pub host_tokens: u32,
 }
 
 /// What became of the adapters of all replicas.

@@ -168,10 +168,10 @@ impl KvCache {
         self.groups.first().map_or(self.block_size, |group| group.block_tokens)
     }
 
-    /// From now on a router is told what admitted requests find, and every change if it asks for that.
-    pub(crate) fn watch(&mut self, takes_events: bool) {
+    /// From now on a router is told of every change.
+    pub(crate) fn keep_changes(&mut self) {
         if let Some(cache) = &mut self.blocks {
-            cache.watch(takes_events);
+            cache.keep_changes();
         }
     }
 
@@ -197,11 +197,6 @@ impl KvCache {
     /// Whether the GPU has a block with this number.
     pub(crate) fn has(&self, number: u32) -> bool {
         self.blocks.as_ref().is_some_and(|cache| cache.find(BlockContents::numbered(number)).is_some())
-    }
-
-    /// What admitted requests found; `None`: there is no prefix cache.
-    pub(crate) fn found(&self) -> Option<&[(RequestId, u32)]> {
-        self.blocks.as_ref().and_then(|cache| cache.watch.as_ref()).map(|watch| &watch.found[..])
     }
 
     /// The numbers of the first blocks of a request, up to one that no other request has.
@@ -257,11 +252,7 @@ impl KvCache {
         cache.share(id, count, held);
         self.used += before - cache.idle();
         cache.asked.tokens += u64::from(tokens);
-        let found = count * cache.block_size();
-        cache.asked.cached_tokens += u64::from(found);
-        if let Some(watch) = &mut cache.watch {
-            watch.found.push((id, found));
-        }
+        cache.asked.cached_tokens += u64::from(count * cache.block_size());
     }
 
     /// So many tokens of a request that was looked up are loaded from a lower tier.

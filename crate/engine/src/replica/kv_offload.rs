@@ -253,7 +253,7 @@ impl KvOffload {
     }
 
     /// A router is told of changes of what the host has.
-    pub(crate) fn watch(&mut self) {
+    pub(crate) fn keep_changes(&mut self) {
         self.connector.keep_changes();
     }
 

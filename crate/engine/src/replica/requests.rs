@@ -6,7 +6,7 @@ use std::ops::{Index, IndexMut};
 use servescope_workload::{RequestId, Trace};
 
 use crate::record::request_state::RequestState;
-use crate::record::request_timings::RequestTimings;
+use crate::record::request_timings::{FoundPrompt, RequestTimings};
 use crate::record::work_time::WorkTime;
 
 /// The requests: what every run keeps of each, and columns with an entry each of what some runs keep.
@@ -21,6 +21,8 @@ pub(crate) struct Requests {
     pub(crate) token_us: BTreeMap<RequestId, f64>,
     /// How long adapters were loaded before the iterations that processed its prompt; empty where none was.
     pub(crate) load_us: Vec<f64>,
+    /// What it found cached of its prompt when it was first admitted; empty where no replica caches prefixes.
+    pub(crate) found: Vec<Option<FoundPrompt>>,
     /// How many joined a batch of its replica before it (S-LoRA); empty for other schedulers.
     pub(crate) joined: Vec<u32>,
     /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
@@ -37,7 +39,20 @@ impl Requests {
 
     /// What a report has of them.
     pub(crate) fn into_served(self) -> RequestTimings {
-        RequestTimings { requests: self.all, load_us: self.load_us, execution: self.execution }
+        RequestTimings {
+            requests: self.all,
+            load_us: self.load_us,
+            found: self.found,
+            execution: self.execution,
+        }
+    }
+
+    /// A request is admitted, or begins to load, and finds so much of its prompt. One that was preempted finds what it stored itself,
+    /// which is not counted.
+    pub(crate) fn finds(&mut self, id: RequestId, cached_tokens: u32, host_tokens: u32) {
+        if let Some(found) = self.found.get_mut(id.index()) {
+            found.get_or_insert(FoundPrompt { cached_tokens, host_tokens });
+        }
     }
 }
 

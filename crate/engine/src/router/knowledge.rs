@@ -15,6 +15,7 @@ use crate::block_numbers::{BlockNumbers, Numbers};
 use crate::config::FleetConfig;
 use crate::config::routing::{CountSource, IndexKind, RouterConstants, RouterView};
 use crate::record::RoutedEvent;
+use crate::record::request_timings::FoundPrompt;
 use crate::replica::Replica;
 use crate::replica_index::ReplicaIndex;
 use crate::report::RoutingTotals;
@@ -252,23 +253,18 @@ impl Knowledge {
         self.sent.insert(id, Sent { shard, place, uncached_tokens });
     }
 
-    /// What was believed of the requests that were admitted, beside what they found.
+    /// What was believed of the requests that were admitted, beside what they found on the GPU; `is_cached`: whether the replica of a
+    /// request caches prefixes.
     pub(crate) fn totals(
         &self,
-        replicas: &[Replica],
-        replica_of: impl Fn(usize) -> ReplicaIndex,
+        found: &[Option<FoundPrompt>],
+        is_cached: impl Fn(usize) -> bool,
     ) -> RoutingTotals {
-        let mut found: Vec<Option<u32>> = vec![None; self.believed.len()];
-        for &(id, tokens) in replicas.iter().filter_map(|replica| replica.kv.found()).flatten() {
-            // A request that was preempted asks again, and may find what it stored itself.
-            found[id.index()].get_or_insert(tokens);
-        }
         let mut totals = RoutingTotals::default();
-        for (id, (&believed, found)) in self.believed.iter().zip(found).enumerate() {
-            let is_cached = || replicas[replica_of(id)].kv.found().is_some();
-            let is_known = believed != NOT_ROUTED && (found.is_some() || !is_cached());
-            if is_known {
-                totals.add(believed, found.unwrap_or(0));
+        for (id, &believed) in self.believed.iter().enumerate() {
+            let found = found.get(id).copied().flatten();
+            if believed != NOT_ROUTED && (found.is_some() || !is_cached(id)) {
+                totals.add(believed, found.unwrap_or_default().cached_tokens);
             }
         }
         totals

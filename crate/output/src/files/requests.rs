@@ -28,7 +28,7 @@ pub struct RequestColumn {
 
 /// The columns of `requests.csv`: one value a request, times in seconds, none where there is none. `finish_reason` is `length` where
 /// vLLM v1 cut the output at `max_model_len`, and `stop` where all of it was made. `left_s` is when it left the system, whatever
-/// its outcome.
+/// its outcome. `cached_tokens` of its prompt were found in the KV cache when it was first admitted, `host_tokens` in host memory.
 pub fn request_columns(report: &Report) -> Vec<RequestColumn> {
     let ids = || 0..report.results.len();
     let whole = |name, of: &dyn Fn(usize) -> i64| RequestColumn {
@@ -52,6 +52,7 @@ pub fn request_columns(report: &Report) -> Vec<RequestColumn> {
         0 => "stop",
         _ => "length",
     };
+    let found = |id: usize| report.found_prompt(id).unwrap_or_default();
     let outcomes = report.results.iter().map(|result| result.outcome.name()).collect();
     vec![
         whole("id", &|id| id as i64),
@@ -75,6 +76,8 @@ pub fn request_columns(report: &Report) -> Vec<RequestColumn> {
         seconds("left_s", &|id| has_left(id).then(|| left_us[id])),
         whole("made_tokens", &|id| report.results[id].produced.into()),
         RequestColumn { name: "finish_reason", values: Values::Names(ids().map(finish_reason).collect()) },
+        whole("cached_tokens", &|id| found(id).cached_tokens.into()),
+        whole("host_tokens", &|id| found(id).host_tokens.into()),
     ]
 }
 

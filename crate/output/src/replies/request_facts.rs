@@ -49,6 +49,10 @@ pub struct RequestFacts {
     pub running_at_arrival: u32,
     /// KV tokens in use then.
     pub kv_tokens_at_arrival: f64,
+    /// Prompt tokens that it found in the KV cache when it was first admitted; none where nothing was looked up.
+    pub cached_tokens: Option<u32>,
+    /// Those that it loaded from host memory.
+    pub host_tokens: Option<u32>,
 }
 
 impl RequestFacts {
@@ -81,6 +85,8 @@ impl RequestFacts {
             ahead: found.ahead,
             running_at_arrival: found.running,
             kv_tokens_at_arrival: found.kv_tokens,
+            cached_tokens: report.found_prompt(id).map(|found| found.cached_tokens),
+            host_tokens: report.found_prompt(id).map(|found| found.host_tokens),
         })
     }
 }

@@ -169,14 +169,9 @@ impl BlockCache {
         }
     }
 
-    /// What requests find is noted from now on, and every change where events are asked for.
-    pub(super) fn watch(&mut self, takes_events: bool) {
-        self.watch = Some(Box::new(CacheWatch { takes_events, ..CacheWatch::default() }));
-    }
-
     /// Changes are kept from now on until they are asked for.
     pub(crate) fn keep_changes(&mut self) {
-        self.watch(true);
+        self.watch = Some(Box::default());
     }
 
     /// What changed since the last call.

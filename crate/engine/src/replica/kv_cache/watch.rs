@@ -1,6 +1,4 @@
-//! What a router learns of one replica's prefix cache: events of stored and removed blocks, and what admitted requests found.
-
-use servescope_workload::RequestId;
+//! What a router learns of one replica's prefix cache: events of stored and removed blocks.
 
 /// Where a replica keeps a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,18 +20,12 @@ pub(crate) struct BlockChange {
 /// What was not told yet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CacheWatch {
-    /// Whether events are asked for, beside what requests found.
-    pub(super) takes_events: bool,
     pub(super) now_us: f64,
     pub(super) changes: Vec<BlockChange>,
-    /// Requests and the tokens that they found when they were admitted, each time that they were.
-    pub(super) found: Vec<(RequestId, u32)>,
 }
 
 impl CacheWatch {
     pub(super) fn note(&mut self, block: u32, tier: CacheTier, is_stored: bool) {
-        if self.takes_events {
-            self.changes.push(BlockChange { time_us: self.now_us, block, tier, is_stored });
-        }
+        self.changes.push(BlockChange { time_us: self.now_us, block, tier, is_stored });
     }
 }

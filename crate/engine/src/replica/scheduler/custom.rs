@@ -271,6 +271,7 @@ fn admit(
     step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, context.now_us);
     let mut held = replica.kv.no_blocks();
     replica.kv.touch_blocks(id, known, hits, &mut held);
+    context.requests.finds(id, hits * config.block_size, 0);
     replica.kv.take_blocks(computed + tokens, &mut held);
     replica.kv.cache_blocks(id, computed + tokens, &mut held);
     list.admit(replica, context, (id, known, computed), held);

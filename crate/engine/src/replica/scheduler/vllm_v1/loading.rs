@@ -83,6 +83,7 @@ pub(super) fn begin(
     replica.kv.touch_blocks(id, known, hits, &mut held);
     replica.kv.take_blocks(tokens, &mut held);
     replica.kv.count_loaded(loads * config.block_size);
+    context.requests.finds(id, hits * config.block_size, loads * config.block_size);
     replica.holds_blocks(context, id);
     if let Some(tier) = &mut replica.kv_offload {
         tier.load(context.trace, (id, known), (hits, loads), held);

@@ -150,6 +150,7 @@ fn admit(
     }
     let mut held = replica.kv.no_blocks();
     replica.kv.touch_blocks(id, known, hits, &mut held);
+    context.requests.finds(id, hits * config.block_size, 0);
     replica.kv.take_blocks(computed + tokens, &mut held);
     replica.kv.cache_blocks(id, computed + tokens, &mut held);
     list.admit(replica, context, (id, known, computed), held);
