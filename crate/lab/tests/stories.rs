@@ -168,6 +168,17 @@ fn host_memory_shortens_the_ttft_of_agents_whose_sessions_leave_the_gpu() {
 }
 
 #[test]
+fn a_router_that_knows_the_caches_halves_the_ttft_of_agents() {
+    both_sides("will_router", |seed, turn, with| {
+        let hits =
+            |summary: &Summary| summary.prefix_cache.and_then(|cache| cache.hit_rate).expect("a cache");
+        let mean = |summary: &Summary| summary.ttft_s.mean.expect("requests");
+        assert!(hits(with) > hits(turn) + 0.1, "seed {seed}: {} {}", hits(with), hits(turn));
+        assert!(mean(with) < 0.6 * mean(turn), "seed {seed}: {} {}", mean(with), mean(turn));
+    });
+}
+
+#[test]
 fn a_small_bound_on_sequences_makes_requests_wait_beside_free_memory() {
     both_sides("will_flags", |seed, without, with| {
         assert!(median_ttft(with) > 1.0 && median_ttft(without) < 0.05, "seed {seed}");
