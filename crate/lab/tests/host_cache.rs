@@ -1,10 +1,11 @@
 //! A tier of host memory in whole scenarios: where it loses.
 
+use servescope_engine::metrics::Summary;
 use servescope_lab::run::Run;
 use servescope_settings::scenario::Scenario;
 
 /// Sessions that leave the GPU between their turns, for a minute and a half.
-fn mean_ttft_s(settings: &[(&str, &str)]) -> f64 {
+fn summary(settings: &[(&str, &str)]) -> Summary {
     let mut scenario = Scenario::of_version(5);
     let own = [
         ("workload.curve.kind", "constant"),
@@ -24,7 +25,21 @@ fn mean_ttft_s(settings: &[(&str, &str)]) -> f64 {
     for (path, value) in own.iter().chain(settings) {
         scenario.set_text(path, value).unwrap_or_else(|e| panic!("{path}: {e}"));
     }
-    Run::simulate(&scenario, None).expect("a run").summary_of(1).run.ttft_s.mean.expect("requests")
+    Run::simulate(&scenario, None).expect("a run").summary_of(1).run
+}
+
+fn mean_ttft_s(settings: &[(&str, &str)]) -> f64 {
+    summary(settings).ttft_s.mean.expect("requests")
+}
+
+/// Blocks leave a host that holds less than the live sessions need just before they are asked for: it is written, and not read.
+#[test]
+fn a_tier_smaller_than_the_live_sessions_finds_nothing() {
+    let of = |gib: &str| summary(&[("fleet.host_cache.gib", gib)]).host_cache.expect("a tier");
+    let (small, large) = (of("2"), of("64"));
+    println!("2 GiB: {small:?}; 64 GiB: {large:?}");
+    assert!(small.hit_rate < Some(0.02) && small.stored_blocks > 1_000, "{small:?}");
+    assert!(large.hit_rate > Some(0.1), "{large:?}");
 }
 
 #[test]
