@@ -1994,6 +1994,10 @@ export type RequestFacts = {
   running_at_arrival: number,
   /** KV tokens in use then. */
   kv_tokens_at_arrival: number,
+  /** Prompt tokens that it found in the KV cache when it was first admitted; none where nothing was looked up. */
+  cached_tokens: number | null,
+  /** Those that it loaded from host memory. */
+  host_tokens: number | null,
 };
 
 /** One request's time. */

@@ -213,7 +213,7 @@ export const PARAMETER_WORDS: Readonly<Record<string, string>> = {
   'fleet.weights': 'quantization quantisation quantized FP8 INT8 INT4 AWQ GPTQ 量化',
   'fleet.kv_format': 'quantization KV cache quantization KV cache dtype 量化',
   'fleet.host_cache.gib': 'KV offload offloading CPU offload host memory tier kv_offloading_size 主机内存 卸载 分层',
-  'scheduler.prefix_cache': 'RadixAttention radix APC prompt caching system prompt 提示词缓存',
+  'scheduler.prefix_cache': 'RadixAttention radix APC prompt caching system prompt cache hit rate 提示词缓存 命中率',
   'workload.sessions.kind': 'agent agents agentic tool call tool calls multi-turn chat conversation 智能体 工具调用 多轮',
   'workload.think.mean_s': 'tool call time tool latency agent 工具调用 智能体',
   'workload.prefix.kind': 'system prompt agent shared context RAG 系统提示词',
