@@ -35,16 +35,16 @@ pub(super) fn hits_over_time(run: &Run, window: &ChartWindow) -> Option<Chart> {
     if gpu + host == 0 {
         return None;
     }
-    let starts = (0..columns).map(|column| (window.start_us + column as f64 * width_us) / 1e6);
-    let x: Vec<f64> = starts.collect();
     // Where none was admitted there is nothing to share.
-    let upto = |parts: usize| -> Vec<f64> {
-        let share = |sums: &[u64; 3]| {
-            let found: u64 = sums[..parts.min(2)].iter().sum();
-            let part = if parts > 2 { sums[2] } else { found.min(sums[2]) };
-            if sums[2] == 0 { 0.0 } else { part as f64 / sums[2] as f64 }
+    let admitted: Vec<usize> = (0..columns).filter(|&column| sums[column][2] > 0).collect();
+    let middle_s = |&column: &usize| (window.start_us + (column as f64 + 0.5) * width_us) / 1e6;
+    let x: Vec<f64> = admitted.iter().map(middle_s).collect();
+    let upto = |tiers: usize| -> Vec<f64> {
+        let share = |&column: &usize| {
+            let found: u64 = sums[column][..tiers].iter().sum();
+            found.min(sums[column][2]) as f64 / sums[column][2] as f64
         };
-        sums.iter().map(share).collect()
+        admitted.iter().map(share).collect()
     };
     let area =
         |role, y: Vec<f64>, y0| Series { role, mark: Mark::Area, x: x.clone(), y, y0, ..Series::default() };
@@ -52,14 +52,14 @@ pub(super) fn hits_over_time(run: &Run, window: &ChartWindow) -> Option<Chart> {
     if host > 0 {
         series.push(area(Role::Host, upto(2), upto(1)));
     }
-    series.push(area(Role::Prefill, upto(3), upto(2)));
+    series.push(area(Role::Prefill, vec![1.0; x.len()], upto(2)));
     let y = Axis { unit: "share", scale: ScaleKind::Linear, kind: AxisKind::Value, min: 0.0, max: 1.0 };
     Some(window.chart("hits_over_time", y, series))
 }
 
 /// The share of prompt blocks that a cache of each size finds, which forgets the least recently used block; what one without limit
-/// finds; and the size of the KV caches of all replicas together, and of their host memory, which has copies of the same blocks. `None`: the trace has no blocks, or
-/// nothing caches them.
+/// finds; and the size of the KV caches of all replicas together, and of their host memory, which has copies of the same blocks.
+/// `None`: the trace has no blocks, or nothing caches them.
 pub(super) fn hits_by_capacity(run: &Run) -> Option<Chart> {
     let report = &run.report;
     let prefix = &report.trace.metadata.as_deref()?.prefix;
