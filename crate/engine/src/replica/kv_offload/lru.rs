@@ -182,3 +182,114 @@ impl Policy for Lru {
         Some(chosen)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Every block with a rank of its own, in one tree.
+    #[derive(Default)]
+    struct Naive {
+        places: BTreeMap<u64, ((u64, i64), bool)>,
+        requests: BTreeMap<RequestId, u64>,
+        last: u64,
+    }
+
+    impl Naive {
+        fn rank_of(&mut self, request: RequestId) -> u64 {
+            *self.requests.entry(request).or_insert_with(|| {
+                self.last += 1;
+                self.last
+            })
+        }
+
+        fn access(&mut self, request: RequestId, blocks: &[Placed]) {
+            let of_request = self.rank_of(request);
+            for (index, contents) in blocks {
+                let rank = (of_request, -i64::from(*index));
+                if let Some(place) = self.places.get_mut(&contents.key()) {
+                    place.0 = place.0.max(rank);
+                }
+            }
+        }
+
+        fn ends(&mut self, request: RequestId, blocks: &[(Placed, bool)]) {
+            self.requests.remove(&request);
+            for ((_, contents), _) in blocks.iter().rev() {
+                if let Some(place) = self.places.get_mut(&contents.key()) {
+                    self.last += 1;
+                    place.0 = (self.last, 0);
+                }
+            }
+        }
+
+        fn evict(&mut self, count: usize, protected: &BlockSet) -> Option<Vec<u64>> {
+            let may_leave = self.places.iter().filter(|(key, place)| place.1 && !protected.contains(**key));
+            let order: BTreeSet<((u64, i64), u64)> = may_leave.map(|(&key, place)| (place.0, key)).collect();
+            let chosen: Vec<u64> = order.into_iter().take(count).map(|entry| entry.1).collect();
+            if chosen.len() < count {
+                return None;
+            }
+            for key in &chosen {
+                self.places.remove(key);
+            }
+            Some(chosen)
+        }
+    }
+
+    /// Blocks of requests that share the first ones: after those a request has its own.
+    fn block(request: u32, index: u32) -> Placed {
+        let number = if index < 4 { index } else { 100 * (request + 1) + index };
+        (index, BlockContents::numbered(number))
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_leave_in_the_order_of_ranks_of_their_own(
+            steps in prop::collection::vec((0u32..5, 0u8..5, 0u32..9, 1u32..6), 0..160),
+        ) {
+            let (mut lru, mut naive) = (Lru::default(), Naive::default());
+            for (request, step, from, count) in steps {
+                let id = RequestId::new(request);
+                let blocks: Vec<Placed> = (from..from + count).map(|index| block(request, index)).collect();
+                match step {
+                    0 => for &placed in &blocks {
+                        // One that is there is not stored again.
+                        if !naive.places.contains_key(&placed.1.key()) {
+                            let rank = (naive.rank_of(id), -i64::from(placed.0));
+                            naive.places.insert(placed.1.key(), (rank, false));
+                            lru.insert(id, placed);
+                        }
+                    },
+                    1 => for (_, contents) in blocks {
+                        let is_evictable = from % 3 > 0;
+                        if let Some(place) = naive.places.get_mut(&contents.key()) {
+                            place.1 = is_evictable;
+                        }
+                        lru.set_evictable(contents, is_evictable);
+                    },
+                    2 => {
+                        lru.access(id, &blocks);
+                        naive.access(id, &blocks);
+                    }
+                    3 => {
+                        let blocks: Vec<(Placed, bool)> = blocks.into_iter().map(|placed| (placed, true)).collect();
+                        lru.ends(id, &blocks);
+                        naive.ends(id, &blocks);
+                    }
+                    _ => {
+                        let mut protected = BlockSet::default();
+                        protected.insert(block(request, from).1.key(), ());
+                        let chosen = lru.evict(count as usize, &protected);
+                        let keys = chosen.map(|chosen| chosen.into_iter().map(BlockContents::key).collect());
+                        prop_assert_eq!(keys, naive.evict(count as usize, &protected));
+                    }
+                }
+            }
+        }
+    }
+}
