@@ -3,8 +3,6 @@
 //! Systems Journal 1970). Requests come in the order of the trace and are served at once; a block counts as found where all before it
 //! in the prompt are found, and the end of a prompt is used before its start, so that it leaves first.
 
-use std::collections::BTreeMap;
-
 use rustc_hash::FxHashMap;
 
 use crate::BASE_MODEL;
@@ -14,8 +12,8 @@ use crate::trace::Trace;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HitCurve {
     blocks: u64,
-    /// How many more blocks are found from each size on, in the order of size.
-    found_from: BTreeMap<u32, u64>,
+    /// How many of them a cache of each size finds, from one for a single block on; as many as the last one, beyond.
+    found: Vec<u64>,
 }
 
 impl HitCurve {
@@ -42,19 +40,29 @@ impl HitCurve {
             let output: Vec<u64> = output.iter().map(&mut number).collect();
             curve.add(&mut uses, (&prompt, &output));
         }
-        Some(curve)
+        Some(curve.summed())
     }
 
     /// The same of requests, each with the blocks of its prompt and those of its output.
     pub fn of_requests<'a>(requests: impl Iterator<Item = (&'a [u64], &'a [u64])>) -> Self {
         let (mut curve, mut uses) = (Self::default(), Uses::default());
         requests.for_each(|request| curve.add(&mut uses, request));
-        curve
+        curve.summed()
+    }
+
+    /// With the sums over all smaller sizes in place of what each size finds more.
+    fn summed(mut self) -> Self {
+        let mut sum = 0;
+        for count in &mut self.found {
+            sum += *count;
+            *count = sum;
+        }
+        self
     }
 
     fn add(&mut self, uses: &mut Uses, (prompt, output): (&[u64], &[u64])) {
         self.blocks += prompt.len() as u64;
-        let (mut size, mut count) = (0, 0);
+        let mut size = 0;
         // When the block before was used last, and how many blocks were from then on.
         let mut before: Option<(u32, u32)> = None;
         for &block in prompt {
@@ -63,20 +71,14 @@ impl HitCurve {
             let beside = before.filter(|&(after, _)| after == time + 1);
             let distance = beside.map_or_else(|| uses.since(time), |(_, distance)| distance + 1);
             before = Some((time, distance));
-            if distance > size {
-                self.find_from(size, count);
-                (size, count) = (distance, 0);
+            size = size.max(distance);
+            let at = size as usize - 1;
+            if self.found.len() <= at {
+                self.found.resize(at + 1, 0);
             }
-            count += 1;
+            self.found[at] += 1;
         }
-        self.find_from(size, count);
         prompt.iter().chain(output).rev().for_each(|&block| uses.use_now(block));
-    }
-
-    fn find_from(&mut self, size: u32, count: u64) {
-        if count > 0 {
-            *self.found_from.entry(size).or_default() += count;
-        }
     }
 
     /// Blocks of all prompts.
@@ -86,14 +88,14 @@ impl HitCurve {
 
     /// The share of them that a cache for so many blocks finds.
     pub fn share(&self, size: u64) -> f64 {
-        let most = u32::try_from(size).unwrap_or(u32::MAX);
-        let found: u64 = self.found_from.range(..=most).map(|(_, count)| count).sum();
+        let most = usize::try_from(size).unwrap_or(usize::MAX).min(self.found.len());
+        let found = most.checked_sub(1).map_or(0, |at| self.found[at]);
         found as f64 / self.blocks.max(1) as f64
     }
 
     /// The smallest cache that finds as much as one without limit, blocks.
     pub fn largest(&self) -> u32 {
-        self.found_from.last_key_value().map_or(0, |(&size, _)| size)
+        self.found.len() as u32
     }
 }
 

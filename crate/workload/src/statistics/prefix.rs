@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::sort_places;
-use crate::trace::{IdLists, PrefixBlocks, Trace};
+use rustc_hash::FxHashSet;
+
+use crate::trace::{PrefixBlocks, Trace};
 
 /// What a cache without limit would find.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -53,26 +54,20 @@ pub struct PrefixHits {
 }
 
 impl PrefixHits {
-    /// The hits of a trace; `None` where it has no blocks. The same as [`PrefixReuse`], by sorting.
+    /// The hits of a trace; `None` where it has no blocks. The same as [`PrefixReuse`], with what outputs fill.
     pub fn of(trace: &Trace) -> Option<Self> {
         let blocks = &trace.metadata.as_ref()?.prefix;
         if blocks.prompts.ids.is_empty() {
             return None;
         }
-        // The blocks of each prompt, and behind them those that its output fills.
-        let mut held = IdLists::default();
-        for id in 0..trace.len() {
-            held.push(blocks.of(id).iter().copied().chain(filled_by_output(trace, blocks, id)));
-        }
-        let first_use = first_uses(&held.ids);
+        let mut known: FxHashSet<u64> = FxHashSet::default();
         let mut hits = Self { block_tokens: blocks.block_tokens, ..Self::default() };
-        let mut start = 0;
-        for ((id, &end), &input) in held.ends.iter().enumerate().zip(&trace.input_tokens) {
-            let prompt = &first_use[start..start + blocks.of(id).len()];
-            let found = prompt.iter().take_while(|&&first| (first as usize) < start).count();
+        for (id, &input) in trace.input_tokens.iter().enumerate() {
+            let prompt = blocks.of(id);
+            let found = prompt.iter().take_while(|block| known.contains(block)).count();
             hits.tokens += u64::from(input);
             hits.found_tokens += (found as u64 * u64::from(blocks.block_tokens)).min(input.into());
-            start = end;
+            known.extend(prompt[found..].iter().copied().chain(filled_by_output(trace, blocks, id)));
         }
         Some(hits)
     }
@@ -93,23 +88,6 @@ fn filled_by_output<'a>(
     let computed = input.saturating_add(trace.output_tokens[id].saturating_sub(1));
     let full = blocks.whole(computed).saturating_sub(blocks.whole(input));
     blocks.outputs.of(id).iter().copied().take(full)
-}
-
-/// The place at which each id is used first.
-fn first_uses(ids: &[u64]) -> Vec<u32> {
-    // A double holds 32 bits of an id exactly: sorted by the low half, then, equal ones as they stand, by the high half.
-    let mut places = sort_places(&ids.iter().map(|&id| f64::from(id as u32)).collect::<Vec<_>>());
-    if ids.iter().any(|&id| id > u64::from(u32::MAX)) {
-        let high = sort_places(
-            &places.iter().map(|&at| f64::from((ids[at as usize] >> 32) as u32)).collect::<Vec<_>>(),
-        );
-        places = high.into_iter().map(|at| places[at as usize]).collect();
-    }
-    let mut first = vec![0; ids.len()];
-    for uses in places.chunk_by(|&a, &b| ids[a as usize] == ids[b as usize]) {
-        uses.iter().for_each(|&at| first[at as usize] = uses[0]);
-    }
-    first
 }
 
 #[cfg(test)]

@@ -92,6 +92,9 @@ impl Offloading {
         id: RequestId,
         offers: &[(Placed, u32)],
     ) -> (Option<super::NewCopy>, bool) {
+        if offers.is_empty() {
+            return (None, true);
+        }
         let blocks: Vec<Placed> = offers.iter().map(|offer| offer.0).collect();
         let Some(stored) = self.host.begin_store(id, &blocks) else { return (None, false) };
         if stored.is_empty() {
