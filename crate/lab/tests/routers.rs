@@ -104,7 +104,7 @@ const LONG_TALKS: [(&str, &str); 14] = [
     ("fleet.host_cache.gib", "32"),
 ];
 
-/// Whoever does not see host memory sends a session away from what it could load.
+/// A router that does not see host memory sends a session away from what it could load.
 #[test]
 fn a_tier_that_the_router_does_not_see_is_worth_less() {
     let of = |gib: &str, weight: &str| {

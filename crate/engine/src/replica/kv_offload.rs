@@ -1,5 +1,5 @@
-//! KV offloading, a tier of host memory below the KV cache of a replica: blocks that are computed are copied to the host, and a request whose
-//! blocks are there loads them instead of computing them again. As vLLM's scheduler does it with a KV connector
+//! KV offloading, a tier of host memory below the KV cache of a replica: blocks that are computed are copied to the host, and a
+//! request whose blocks are there loads them instead of computing them again. As vLLM's scheduler does it with a KV connector
 //! (vllm/v1/core/sched/scheduler.py, `get_num_new_matched_tokens`, `WAITING_FOR_REMOTE_KVS`).
 //!
 //! A connector decides what is stored, found and forgotten ([`Connector`], one a file). This file has what both share: the copies
@@ -72,15 +72,6 @@ struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn of(
-        trace: &'a Trace,
-        numbers: &'a BlockNumbers,
-        block_size: u32,
-        (id, known): (RequestId, u32),
-    ) -> Self {
-        Self { trace, numbers, id, known, block_size }
-    }
-
     /// What these of its blocks hold.
     fn contents(&self, blocks: Range<u32>) -> ContentsInOrder<'a> {
         contents_of(self.numbers, self.id, blocks)
@@ -89,6 +80,20 @@ impl<'a> Seen<'a> {
     /// Tokens of its prompt alone.
     fn prompt(&self) -> u32 {
         self.trace.input_tokens[self.id]
+    }
+}
+
+/// The blocks of requests, as a connector sees them.
+#[derive(Debug, Clone)]
+struct RequestBlocks {
+    /// Which of them are equal.
+    numbers: Arc<BlockNumbers>,
+    block_size: u32,
+}
+
+impl RequestBlocks {
+    fn seen<'a>(&'a self, trace: &'a Trace, (id, known): (RequestId, u32)) -> Seen<'a> {
+        Seen { trace, numbers: &self.numbers, id, known, block_size: self.block_size }
     }
 }
 
@@ -205,9 +210,7 @@ pub(crate) struct KvOffload {
     last_copy: CopyId,
     /// Whether the scheduler learned of the end of a copy since it was asked.
     has_learned: bool,
-    block_size: u32,
-    /// Which blocks of requests are equal.
-    numbers: Arc<BlockNumbers>,
+    blocks: RequestBlocks,
 }
 
 impl Clone for KvOffload {
@@ -218,7 +221,7 @@ impl Clone for KvOffload {
             stores: self.stores.clone(),
             holders: self.holders.clone(),
             waiting_stores: self.waiting_stores.clone(),
-            numbers: Arc::clone(&self.numbers),
+            blocks: self.blocks.clone(),
             ..*self
         }
     }
@@ -247,8 +250,7 @@ impl KvOffload {
             waiting_stores: Vec::new(),
             last_copy: 0,
             has_learned: false,
-            block_size: config.block_size,
-            numbers: Arc::clone(numbers),
+            blocks: RequestBlocks { numbers: Arc::clone(numbers), block_size: config.block_size },
         }))
     }
 
@@ -264,12 +266,12 @@ impl KvOffload {
 
     /// How many blocks behind its first `local` ones the host has of a waiting request; `None`: the request is to be asked for again.
     pub(crate) fn matched(&mut self, trace: &Trace, id: RequestId, known: u32, local: u32) -> Option<u32> {
-        self.connector.matched(Seen::of(trace, &self.numbers, self.block_size, (id, known)), local)
+        self.connector.matched(self.blocks.seen(trace, (id, known)), local)
     }
 
     /// A waiting request that was looked for is admitted, and loads nothing.
     pub(crate) fn admitted(&mut self, trace: &Trace, id: RequestId, known: u32, local: u32) {
-        self.connector.allocated(Seen::of(trace, &self.numbers, self.block_size, (id, known)), local, 0);
+        self.connector.allocated(self.blocks.seen(trace, (id, known)), local, 0);
     }
 
     /// A request begins to load so many blocks behind its first `local` ones; it holds blocks for them.
@@ -280,8 +282,8 @@ impl KvOffload {
         (local, loaded): (u32, u32),
         held: Held,
     ) {
-        self.connector.allocated(Seen::of(trace, &self.numbers, self.block_size, (id, known)), local, loaded);
-        let computed = (local + loaded) * self.block_size;
+        self.connector.allocated(self.blocks.seen(trace, (id, known)), local, loaded);
+        let computed = (local + loaded) * self.blocks.block_size;
         self.holders.push(Holder {
             id,
             held,
@@ -292,7 +294,7 @@ impl KvOffload {
         });
     }
 
-    /// A request that runs goes, before it gives its blocks back.
+    /// A request goes, before it gives back what blocks it has.
     pub(crate) fn leaves(
         &mut self,
         kv: &mut KvCache,
@@ -301,16 +303,16 @@ impl KvOffload {
         held: &Held,
         (computed, awaited): (u32, u32),
     ) {
-        let request = Seen::of(trace, &self.numbers, self.block_size, (id, known));
+        let request = self.blocks.seen(trace, (id, known));
         self.connector.leaves(kv, request, held, computed, awaited);
+        kv.tell_of_host(self.connector.take_changes());
     }
 
     /// The client of a request that loads, or has loaded, goes away; its blocks are free when the load has ended.
     fn cancel(&mut self, kv: &mut KvCache, trace: &Trace, id: RequestId) {
         let Some(place) = self.holders.iter().position(|holder| holder.id == id) else { return };
         let Holder { known, .. } = self.holders[place];
-        let request = Seen::of(trace, &self.numbers, self.block_size, (id, known));
-        self.connector.leaves(kv, request, &Held::default(), 0, 0);
+        self.leaves(kv, trace, (id, known), &Held::default(), (0, 0));
         if matches!(self.holders[place].progress, LoadProgress::Loaded | LoadProgress::Cached) {
             let mut holder = self.holders.remove(place);
             kv.free_blocks(id, &mut holder.held, false);
@@ -321,13 +323,7 @@ impl KvOffload {
 
     /// A waiting request without blocks goes away.
     pub(crate) fn forget(&mut self, kv: &mut KvCache, trace: &Trace, (id, known): (RequestId, u32)) {
-        self.connector.leaves(
-            kv,
-            Seen::of(trace, &self.numbers, self.block_size, (id, known)),
-            &Held::default(),
-            0,
-            0,
-        );
+        self.leaves(kv, trace, (id, known), &Held::default(), (0, 0));
     }
 
     /// A request that waits with blocks.
@@ -374,10 +370,10 @@ impl KvOffload {
         for copy in std::mem::take(&mut self.waiting_stores) {
             self.stores.begin(copy, now_us);
         }
-        let Self { holders, connector, last_copy, block_size, numbers, .. } = self;
+        let Self { holders, connector, last_copy, blocks, .. } = self;
         let of_chosen = |scheduled: &Scheduled| {
             let entry = list.chosen(context, scheduled.id)?;
-            let request = Seen::of(context.trace, numbers, *block_size, (scheduled.id, entry.known));
+            let request = blocks.seen(context.trace, (scheduled.id, entry.known));
             Some(InIteration {
                 request,
                 computed: scheduled.computed,

@@ -82,7 +82,7 @@ pub(super) struct HostChunks {
     by_offer: BTreeMap<u64, BlockContents>,
     clock: u64,
     uses: BTreeMap<RequestId, Uses>,
-    /// Blocks with a number that are there since they were asked for last, or are there no more; `None`: nobody asks.
+    /// Blocks with a number that were stored since the last call (`true`), or removed; `None`: no router takes events.
     changes: Option<Vec<(u32, bool)>>,
 }
 
