@@ -4,6 +4,7 @@ pub(crate) mod adapters;
 pub(crate) mod host_cache;
 pub(crate) mod kv_groups;
 pub(crate) mod routing;
+pub(crate) mod sglang;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use servescope_cost::BatchCost;
 
 use crate::custom_scheduler::CustomScheduler;
 use routing::{RouterConstants, RouterView};
+use sglang::SglangRules;
 
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,12 +79,22 @@ pub enum SchedulerKind {
     VllmV1,
     /// S-LoRA: prefill-only iterations; a request is admitted where the batch and its adapters will fit at their worst moment.
     Slora,
+    /// SGLang: batches of prompts before batches of decodes, a radix tree of prefixes.
+    Sglang,
 }
 
 impl SchedulerKind {
     /// Every one.
-    pub const ALL: [Self; 7] =
-        [Self::Static, Self::Orca, Self::Vllm, Self::Sarathi, Self::LightLlm, Self::VllmV1, Self::Slora];
+    pub const ALL: [Self; 8] = [
+        Self::Static,
+        Self::Orca,
+        Self::Vllm,
+        Self::Sarathi,
+        Self::LightLlm,
+        Self::VllmV1,
+        Self::Slora,
+        Self::Sglang,
+    ];
 }
 
 /// Settings of vLLM's engine that no other scheduler has, under vLLM's names and with its defaults (vllm/config/scheduler.py).
@@ -281,6 +293,8 @@ pub struct PoolConfig {
     pub prefix_cache: bool,
     /// The settings of vLLM v1, whose requests grow and are preempted by its own rules, whatever `reserve` and `preemption` say.
     pub vllm: VllmRules,
+    /// The settings of SGLang's scheduler.
+    pub sglang: SglangRules,
     /// Whether a request is admitted only with memory for its prompt and longest output, so that no request is ever preempted
     /// (vLLM, Sarathi-Serve, vLLM v1; static and Orca batches always do so, for the longest request).
     pub reserve: bool,
@@ -391,6 +405,7 @@ impl Default for PoolConfig {
             reference_quirks: false,
             prefix_cache: false,
             vllm: VllmRules::default(),
+            sglang: SglangRules::default(),
             reserve: false,
             preemption: Preemption::Recompute,
             max_input_tokens: u32::MAX,

@@ -263,7 +263,7 @@ impl Fleet {
             self.record.rename(sent);
         }
         let preemptions = self.record.preemptions.len() as u64;
-        let prefix_lookups = self.replicas.iter().filter_map(|replica| replica.kv.prefix_lookups()).collect();
+        let prefix_lookups = self.replicas.iter().filter_map(Replica::prefix_lookups).collect();
         let (trace, results, gateway) = self.frontend.finish(self.trace, self.record.results);
         Report {
             timeline: Timeline {
@@ -420,7 +420,7 @@ impl Fleet {
             self.record.results[i].outcome = Outcome::Rejected(reason);
             let Self { config, pools, record, .. } = self;
             record.decisions.add(|| {
-                let cuts_outputs = pools[0].facts.cuts_outputs_at < u32::MAX;
+                let cuts_outputs = pools[0].facts.lengths.cut().is_some();
                 let request = [input, max, rank];
                 let compared = rejection::compared(config, &pools[0].config, request, cuts_outputs, reason);
                 Decision::before_router(now_us, id, Verdict::Rejected(reason), compared)
@@ -433,7 +433,9 @@ impl Fleet {
         }
         let Ok(candidates) = candidates else { return };
         let place = self.route(id, candidates.as_deref(), now_us);
-        self.requests[i].total = self.requests[i].total.min(self.pool_of(place).most_tokens());
+        if let Some(most) = self.pool_of(place).facts.lengths.cut() {
+            self.requests[i].total = self.requests[i].total.min(most);
+        }
         self.counting.see(&self.queueing, &self.trace, id);
         let is_accepted = self.replicas[place].waiting.accepts(&self.queueing, &self.trace, id, now_us);
         let (replica, mut context, _) = self.parts(place, now_us);

@@ -38,6 +38,7 @@ pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_
 pub use config::host_cache::{HostCache, HostEviction, OffloadConnector};
 pub use config::kv_groups::{KvGroup, KvGroups, KvGroupsOfKind};
 pub use config::routing::{CountSource, IndexKind, MissTarget, RouterConstants, RouterView};
+pub use config::sglang::{RadixEviction, RetractionPolicy, SchedulePolicy, SglangRules};
 pub use config::{
     CountChange, Equals, FleetConfig, LongPrefill, Pool, PoolConfig, Preemption, RouterKind, SchedulerKind,
     VllmRules,

@@ -41,6 +41,7 @@ use crate::config::PoolConfig;
 use crate::record::decisions::{Compared, Test, Verdict};
 use crate::record::replica_life::ReplicaLife;
 use crate::record::request_state::RequestStatus;
+use crate::record::request_timings::PrefixLookups;
 use crate::record::timeline::{IterationRun, QueueBlockage};
 use crate::replica::adapters::Adapters;
 use crate::replica::batch_scheduler::{
@@ -224,6 +225,11 @@ impl Replica {
             self.sure_iterations = 0;
         }
         effect
+    }
+
+    /// What admitted requests asked the prefix cache for; none without one.
+    pub(crate) fn prefix_lookups(&self) -> Option<PrefixLookups> {
+        self.kv.prefix_lookups().or_else(|| self.scheduler().counts().prefix_lookups)
     }
 
     /// The waiting queue that the scheduler keeps itself.

@@ -18,6 +18,7 @@ mod routing;
 mod sampling;
 pub mod scheduler;
 mod service;
+mod sglang;
 mod timed;
 pub mod vllm;
 mod workload;

@@ -43,6 +43,11 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// Whether a request asks for an answer of its whole `max_tokens`.
+    pub fn ignores_eos(&self, id: usize) -> bool {
+        self.metadata.as_ref().is_some_and(|metadata| metadata.ignores_eos.get(id).copied().unwrap_or(false))
+    }
+
     /// An empty trace with room for `n` requests.
     pub fn with_capacity(n: usize) -> Self {
         Self {

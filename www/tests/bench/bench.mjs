@@ -1,6 +1,7 @@
 // Measures the built page in a browser and prints one JSON object: the engine's speed, the studio's with a million rows, a
-// slider's way to the drawn charts in script time, and what a reader meets in the first minute.
+// slider's way to the drawn charts in script time, what a reader meets in the first minute, and what a move costs with agents.
 import { chromium } from '@playwright/test';
+import { measureAgents } from './agents.mjs';
 import { measureFirstMinute } from './first-minute.mjs';
 import { serve } from './serve.mjs';
 
@@ -82,6 +83,7 @@ async function measureSlider(page) {
 }
 
 const first_minute = await measureFirstMinute(browser, host.address);
+const agents = await measureAgents(browser, host.address);
 const slider_ms = [];
 for (const service of SERVICES) slider_ms.push({ service, ...await withPage(`#v=1&${service}`, measureSlider) });
 const engine = [];
@@ -93,4 +95,4 @@ const studio = await withPage('', (page) => page.evaluate(async () => (await imp
 
 await browser.close();
 host.close();
-console.log(JSON.stringify({ engine, studio: [studio], slider_ms, first_minute }));
+console.log(JSON.stringify({ engine, studio: [studio], slider_ms, first_minute, agents }));

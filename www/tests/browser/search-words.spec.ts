@@ -15,7 +15,7 @@ const WORDS: readonly (readonly [string, string])[] = [
   ['head of line blocking', 'long_prompt'], ['oom', 'graphs'], ['out of memory', 'graphs'], ['kv cache', 'memory'], ['scheduler', 'scheduler.kind'], ['fcfs', 'scheduler.order'], ['priority', 'scheduler.order'],
   // Traffic.
   ['qps', 'workload.rate_rps'], ['requests per second', 'workload.rate_rps'], ['burst', 'workload.arrivals.cv'], ['poisson', 'workload.arrivals.kind'], ['zipf', 'workload.adapters.zipf_s'],
-  ['concurrency', 'gateway.concurrency'], ['multi-turn', 'workload.sessions.kind'], ['agent', 'agents'], ['agent', 'will_host_cache'], ['cache-aware routing', 'fleet.router'], ['hit rate', 'scheduler.prefix_cache'], ['tool calls', 'agents'], ['rag', 'workload.prefix.kind'], ['system prompt', 'workload.prefix.kind'],
+  ['concurrency', 'gateway.concurrency'], ['multi-turn', 'workload.sessions.kind'], ['agent', 'agents'], ['agent', 'will_host_cache'], ['agent', 'will_router'], ['cpu tier', 'will_host_cache'], ['agent router', 'will_router'], ['prefix-aware router', 'will_router'], ['cache-aware routing', 'fleet.router'], ['hit rate', 'scheduler.prefix_cache'], ['tool calls', 'agents'], ['rag', 'workload.prefix.kind'], ['system prompt', 'workload.prefix.kind'],
   ['sharegpt', 'azure_groups'], ['prompt length', 'workload.input_tokens.kind'], ['trace', 'source'],
   // What is measured.
   ['ttft', 'slo.ttft_s'], ['itl', 'Inter-token latency (ITL, TBT)'], ['inter-token latency', 'Inter-token latency (ITL, TBT)'], ['tpot', 'slo.tpot_s'], ['p99', 'Percentile (P50, P90, P99)'], ['latency', 'feel'], ['goodput', 'Goodput'], ['sla', 'slo.ttft_s'], ['tokens per second', 'happens'],

@@ -1,7 +1,7 @@
 // What people come for, as they would do it: a student, a platform engineer, a researcher. Each test is a task, and counts
 // its actions.
 import { join } from 'node:path';
-import type { APIRequestContext, Page } from '@playwright/test';
+import type { APIRequestContext, Locator, Page } from '@playwright/test';
 import { capacity } from '../../src/i18n/en/capacity.js';
 import { compare } from '../../src/i18n/en/compare.js';
 import { figure } from '../../src/i18n/en/figure.js';
@@ -9,6 +9,7 @@ import { gateway } from '../../src/i18n/en/gateway.js';
 import { measuredRun } from '../../src/i18n/en/measured_run.js';
 import { opening } from '../../src/i18n/en/opening.js';
 import { lessons } from '../../src/i18n/en/lessons.js';
+import { search } from '../../src/i18n/en/search.js';
 import { sweep } from '../../src/i18n/en/sweep.js';
 import { validation } from '../../src/i18n/en/validation.js';
 import { why } from '../../src/i18n/en/why.js';
@@ -176,6 +177,31 @@ test('an engineer finds the cheapest hardware for the load', ONLY_WHOLE, async (
   await expect.poll(async () => (await costs()).every((cost) => cost > 0), { timeout: 40_000 }).toBe(true);
   const [first, second] = await costs();
   expect(first).toBeLessThanOrEqual(second ?? NaN);
+  person.done();
+});
+
+test('an engineer with agents sees whether a CPU tier is worth it, and whether another router is', async ({ page, request }) => {
+  const say = words.say(gateway);
+  const lesson = await lessonName(request, 'agents');
+  const stories = await Promise.all(['will_host_cache', 'will_router'].map(async (id) => (await request.get(`presets/${id}.json`)).json() as Promise<AboutStory>));
+  await open(page, '');
+  const person = new Person(page);
+  for (const { words: { en } } of stories) {
+    await person.key('/');
+    const dialog = page.getByRole('dialog', { name: words.say(search)('label'), exact: true });
+    await expect(dialog.getByRole('combobox')).toBeFocused();
+    await person.type('agent');
+    // Lessons are fetched and put in above the others: an option that is pressed before moves away from the mouse.
+    await expect(dialog.getByRole('option', { name: lesson })).toBeVisible();
+    await person.press('option', startsWith(en.title), dialog);
+    await settled(page);
+    const table = page.getByRole('table', { name: say('story.label', { name: en.title }), exact: true });
+    await expect(table).toBeInViewport();
+    const sides = [await columnOf(table, en.without), await columnOf(table, en.with)] as const;
+    const slowest = table.getByRole('row', { name: startsWith(say('story.ttft_p99')) });
+    const [without, withIt] = [await secondsIn(slowest, sides[0]), await secondsIn(slowest, sides[1])];
+    expect(without, en.title).toBeGreaterThan(1.3 * withIt);
+  }
   person.done();
 });
 
@@ -371,8 +397,38 @@ test('a teacher finds links, sequences and expected wrong answers for a class', 
 
 async function storyName(request: APIRequestContext, id: string): Promise<RegExp> {
   const { words: { en } } = await (await request.get(`presets/${id}.json`)).json() as { words: { en: { title: string; about: string } } };
-  const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${literal(en.title)}.*${literal(en.about)}`, 'u');
+  return new RegExp(`${startsWith(en.title).source}.*${literal(en.about)}`, 'u');
+}
+
+/** What a story's file says of it. */
+interface AboutStory { words: { en: { title: string; with: string; without: string } } }
+
+function literal(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+function startsWith(text: string): RegExp {
+  return new RegExp(`^${literal(text)}`, 'u');
+}
+
+/** In which column of a table the heading begins with this, the names of rows left out. */
+async function columnOf(table: Locator, heading: string): Promise<number> {
+  const names = await table.getByRole('columnheader').allTextContents();
+  const place = names.findIndex((name) => name.trim().startsWith(heading));
+  expect(place, heading).toBeGreaterThan(0);
+  return place - 1;
+}
+
+/** The time in a cell, once it is computed. */
+async function secondsIn(row: Locator, column: number): Promise<number> {
+  const cell = row.getByRole('cell').nth(column);
+  await expect(cell).toHaveText(/\d/u, { timeout: 20_000 });
+  return secondsOf(await cell.textContent() ?? '');
+}
+
+function secondsOf(text: string): number {
+  const [, value, unit] = /([\d.,]+)\s*(\S*)/u.exec(text) ?? [];
+  return Number((value ?? '').replaceAll(',', '')) * (unit === 'ms' ? 0.001 : unit === 'min' ? 60 : 1);
 }
 
 /** A number of a story's table on either side. */
@@ -380,8 +436,7 @@ async function storyRow(page: Page, row: string): Promise<{ with: number; withou
   const of = async (side: string): Promise<number> => {
     const cell = page.locator(`.story-table [data-row="${row}"] td[data-side="${side}"]`);
     await expect(cell).toHaveText(/\d/u, { timeout: 20_000 });
-    const [, value, unit] = /([\d.,]+)\s*(\S*)/u.exec(await cell.textContent() ?? '') ?? [];
-    return Number((value ?? '').replaceAll(',', '')) * (unit === 'ms' ? 0.001 : unit === 'min' ? 60 : 1);
+    return secondsOf(await cell.textContent() ?? '');
   };
   return { with: await of('with'), without: await of('without') };
 }

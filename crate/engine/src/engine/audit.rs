@@ -7,7 +7,7 @@ use servescope_workload::{BASE_MODEL, RequestId};
 use super::Fleet;
 use crate::record::request_state::RequestStatus;
 use crate::replica::Replica;
-use crate::replica::batch_scheduler::BlockAllocation;
+use crate::replica::batch_scheduler::{BlockAllocation, RadixState};
 use crate::replica::iteration::{Scheduled, ScheduledBatch};
 
 /// A batch that has been formed and is not done.
@@ -59,6 +59,11 @@ impl Fleet {
         (replica.num_running, replica.num_waiting)
     }
 
+    /// The radix tree of a replica whose scheduler keeps one.
+    pub fn radix_state(&self, replica: ReplicaIndex) -> Option<RadixState> {
+        self.replicas[replica].scheduler().counts().radix
+    }
+
     /// Whether every replica's adapters, their slots and their blocks of the KV pool are those of the requests that hold memory,
     /// counted request by request, which is slow.
     pub fn audits_adapters(&mut self) -> bool {
@@ -95,7 +100,8 @@ impl Fleet {
         if pool.facts.lists_running {
             let replica = &self.replicas[place];
             let held = replica.running_list.held_blocks(replica);
-            return held.requests.iter().map(|&(_, _, blocks)| blocks).sum::<u32>() - held.shared;
+            let in_tree = self.radix_state(place).map_or(0, |tree| tree.locked / pool.config.block_size);
+            return held.requests.iter().map(|&(_, _, blocks)| blocks).sum::<u32>() - held.shared + in_tree;
         }
         let batches: Vec<(RequestId, Option<u32>)> = self.in_flight(place);
         let (replica, context, _) = self.parts(place, 0.0);

@@ -1,7 +1,7 @@
 //! Fast-forward of replicas of one stage that list their running requests: successive iterations that differ only in one more token for
 //! each request share one [`BatchRun`], and while nothing can change the batch they end in one event.
 
-use super::{BatchRun, Fleet};
+use super::{BatchEvent, BatchRun, Fleet};
 use crate::replica_index::ReplicaIndex;
 
 impl Fleet {
@@ -68,6 +68,7 @@ impl Fleet {
         let (replica, mut context, _) = self.parts(place, began_us);
         let blocks = replica.with_list(|list, replica| list.end_alike(replica, &context, before));
         replica.formed += u64::from(before);
+        replica.happened(&mut context, BatchEvent::Decoded(before));
         for (slot, batch) in (0..).zip(&mut batches).filter(|(_, batch)| batch.steady.is_some()) {
             let is_served = Some(slot) == served;
             if is_served {

@@ -10,6 +10,7 @@ use super::Fleet;
 use super::events::Event;
 use super::pipeline_rounds::PipelineRounds;
 use super::stage_passes::Stage;
+use crate::replica::batch_scheduler::BatchEvent;
 use crate::replica::iteration::ScheduledBatch;
 use crate::replica::{batch_end, running_list, scheduler};
 
@@ -301,7 +302,10 @@ impl Fleet {
             let batch = &mut batches[slot as usize];
             batch_end::write_down(&mut context, batch);
             if context.facts.lists_running {
+                let holders = replica.num_running;
                 replica.with_list(|list, replica| list.end_batch(replica, &mut context, batch));
+                let finished = holders - replica.num_running;
+                replica.happened(&mut context, BatchEvent::Ended(batch, finished));
             } else {
                 replica.end_batch(&mut context, batch);
             }

@@ -20,7 +20,7 @@ use crate::config::{CountChange, Pool, PoolConfig, Preemption};
 use crate::record::replica_life::ReplicaLife;
 use crate::record::work_time::WorkTime;
 use crate::replica::Replica;
-use crate::replica::batch_scheduler::{SchedulerFacts, SchedulerRules};
+use crate::replica::batch_scheduler::{PrefixCaching, SchedulerFacts, SchedulerRules, SchedulerSetup};
 use crate::replica::queue::fairness::FairnessRules;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica_index::ReplicaIndex;
@@ -76,10 +76,15 @@ impl PoolState {
         let any_adapter = || trace.adapter.iter().any(|&adapter| adapter != BASE_MODEL);
         let config = PoolConfig { lora_compute: config.lora_compute && any_adapter(), ..config };
         let (facts, stages) = (rules.facts(&config), cost.stages().max(1));
-        let sizes: Vec<u32> = if config.prefix_cache && facts.caches_prefixes {
-            config.kv_groups.groups(config.block_size).map(|group| group.block_tokens).collect()
-        } else {
-            Vec::new()
+        let caching = if config.prefix_cache { facts.caches_prefixes } else { PrefixCaching::None };
+        let sizes: Vec<u32> = match caching {
+            PrefixCaching::None => Vec::new(),
+            PrefixCaching::Blocks => {
+                config.kv_groups.groups(config.block_size).map(|group| group.block_tokens).collect()
+            }
+            PrefixCaching::OfScheduler => {
+                trace.metadata.iter().map(|metadata| metadata.prefix.block_tokens.max(1)).collect()
+            }
         };
         Self {
             block_numbers: sizes.into_iter().map(|tokens| numbers.of(trace, tokens)).collect(),
@@ -96,9 +101,12 @@ impl PoolState {
         }
     }
 
-    /// Tokens of prompt and output at which every output is cut.
-    pub(super) fn most_tokens(&self) -> u32 {
-        self.facts.cuts_outputs_at
+    /// The numbers of the blocks that the KV cache keeps for other requests; none where it does not.
+    fn blocks_of_cache(&self) -> &[Arc<BlockNumbers>] {
+        match self.facts.caches_prefixes {
+            PrefixCaching::Blocks => &self.block_numbers,
+            PrefixCaching::None | PrefixCaching::OfScheduler => &[],
+        }
     }
 
     /// Why a request is rejected on arrival that none of its replicas could ever serve.
@@ -172,7 +180,7 @@ impl Fleet {
         let mut replica = Replica::new(
             place,
             life,
-            (&state.config, &state.block_numbers),
+            (&state.config, state.blocks_of_cache()),
             state.facts,
             &self.trace,
             &*state.cost,
@@ -195,7 +203,13 @@ impl Fleet {
         let replica = &mut self.replicas[place];
         let pool = &self.pools[usize::from(replica.life.pool)];
         let trace = &self.trace;
-        replica.set_scheduler(pool.rules.scheduler(&pool.config, trace, &self.queueing));
+        let setup = SchedulerSetup {
+            config: &pool.config,
+            trace,
+            queueing: &self.queueing,
+            block_numbers: &pool.block_numbers,
+        };
+        replica.set_scheduler(pool.rules.scheduler(&setup));
         replica.waiting = if pool.facts.keeps_queue {
             WaitingQueue::limited(&self.queueing, trace)
         } else {

@@ -4,7 +4,7 @@
 use crate::config::adapters::AdapterMemory;
 use crate::config::{FleetConfig, PoolConfig};
 use crate::record::decisions::{Compared, Test};
-use crate::replica::batch_scheduler::{SchedulerFacts, SchedulerRules};
+use crate::replica::batch_scheduler::{LengthRule, SchedulerFacts, SchedulerRules};
 use crate::request::Rejection;
 
 /// Why a request is rejected on arrival whatever else is in the service, whose replicas have one pipeline stage; `None`: it is accepted.
@@ -33,11 +33,11 @@ pub(super) fn rejection_by(
     }
     let asked_tokens = input_tokens.saturating_add(max_tokens);
     // Where outputs are cut, only the prompt has to leave room for a token.
-    let total_tokens = asked_tokens.min(facts.cuts_outputs_at);
-    let is_too_long = if facts.cuts_outputs_at < u32::MAX {
-        input_tokens >= facts.cuts_outputs_at
-    } else {
-        total_tokens > config.max_request_tokens
+    let total_tokens = asked_tokens.min(facts.lengths.cut().unwrap_or(u32::MAX));
+    let is_too_long = match facts.lengths {
+        LengthRule::Refused => total_tokens > config.max_request_tokens,
+        LengthRule::CutAt(most) => input_tokens >= most,
+        LengthRule::OfScheduler => false,
     };
     if is_too_long {
         return Some(Rejection::RequestTooLong);

@@ -74,6 +74,9 @@ pub enum Test {
     /// KV tokens of the batch at its worst moment, with the pool beside adapters; S-LoRA's and `LightLLM`'s, passes below
     /// equality.
     PeakTokens,
+    /// KV tokens that the request may take with its longest output and a page more, with those free or evictable beside what running
+    /// requests are expected to need; SGLang's, passes below equality.
+    ExpectedTokens,
     /// Prompt tokens, with those left of the token budget of the iteration.
     TokenBudget,
     /// Running requests, the candidate included, with the cap on them.
@@ -111,6 +114,7 @@ impl Test {
             Self::None => "",
             Self::KvBlocks => "kv_blocks",
             Self::PeakTokens => "peak_tokens",
+            Self::ExpectedTokens => "expected_tokens",
             Self::TokenBudget => "token_budget",
             Self::RunningCap => "running_cap",
             Self::LoraSlots => "lora_slots",

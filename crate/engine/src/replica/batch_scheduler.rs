@@ -1,6 +1,8 @@
 //! Continuous batching: what a batch scheduler is, and what it works on: a replica, and beside it the trace, the state of each
 //! request, the record and the clock. The two refer to each other: a replica calls the scheduler, which changes the replica.
 
+use std::sync::Arc;
+
 use servescope_cost::BatchCost;
 use servescope_workload::{RequestId, Trace};
 
@@ -8,11 +10,13 @@ use super::Replica;
 use super::iteration::ScheduledBatch;
 use super::peak_memory::PeakKvEstimator;
 use super::requests::Requests;
+use crate::block_numbers::BlockNumbers;
 use crate::client::ClientId;
 use crate::config::PoolConfig;
 use crate::config::adapters::AdapterConfig;
 use crate::record::EventLog;
 use crate::record::observer::Watch;
+use crate::record::request_timings::PrefixLookups;
 use crate::replica::adapters::pool::AdapterPool;
 use crate::replica::queue::QueueConfig;
 use crate::replica::queue::waiting_queue::WaitingQueue;
@@ -41,15 +45,20 @@ pub(crate) struct ScheduleContext<'a> {
     pub(crate) ends_are_over: bool,
 }
 
+/// What a new scheduler gets.
+pub(crate) struct SchedulerSetup<'a> {
+    pub(crate) config: &'a PoolConfig,
+    pub(crate) trace: &'a Trace,
+    /// By which policy requests wait.
+    pub(crate) queueing: &'a QueueConfig,
+    /// Where prefixes are cached, the numbers of the blocks of the trace's requests, of each size that is asked for.
+    pub(crate) block_numbers: &'a [Arc<BlockNumbers>],
+}
+
 /// What is known of a kind of batch scheduler: facts, what it can never serve, and how one begins.
 pub(crate) trait SchedulerRules: std::fmt::Debug + Send + Sync {
-    /// A new scheduler for an empty replica whose requests wait by this policy.
-    fn scheduler(
-        &self,
-        config: &PoolConfig,
-        trace: &Trace,
-        queueing: &QueueConfig,
-    ) -> Box<dyn BatchScheduler>;
+    /// A new scheduler for an empty replica.
+    fn scheduler(&self, setup: &SchedulerSetup<'_>) -> Box<dyn BatchScheduler>;
 
     /// What holds of it with these settings, whatever happens.
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts;
@@ -184,12 +193,12 @@ pub(crate) struct SchedulerFacts {
     pub(crate) reference_accepts_all: bool,
     /// A request that with its adapter never fits is accepted all the same, and then blocks the queue.
     pub(crate) may_block_queue: bool,
-    /// Tokens of prompt and output at which every output is cut.
-    pub(crate) cuts_outputs_at: u32,
+    /// What becomes of a request that is longer than others may be.
+    pub(crate) lengths: LengthRule,
     /// Requests are rejected while prompts that have no first token yet have this many tokens or more; `None` = no limit.
     pub(crate) max_queued_tokens: Option<u32>,
-    /// Blocks of the KV cache are kept for requests with the same prefix, where that is asked for.
-    pub(crate) caches_prefixes: bool,
+    /// How prefixes are kept for requests that have the same, where that is asked for.
+    pub(crate) caches_prefixes: PrefixCaching,
     /// Layers of different attention form groups with blocks of their own, and those with a window keep its tokens only
     /// ([`PoolConfig::kv_groups`]). Otherwise every token of every layer is kept.
     pub(crate) groups_layers: bool,
@@ -220,6 +229,8 @@ pub(crate) struct SchedulerFacts {
     pub(crate) batches_ahead: u32,
     /// An empty batch takes the place of another one until those formed before it are done.
     pub(crate) queues_empty_batches: bool,
+    /// A token that was under way when its request was preempted is dropped, and made again.
+    pub(crate) drops_tokens_of_preempted: bool,
     /// What a request waits for at a replica that is busy and whose last scan of the queue found nothing in the way: while the
     /// iteration under way at that scan lasts, and afterwards.
     pub(crate) awaits: [Awaited; 2],
@@ -236,9 +247,9 @@ impl SchedulerFacts {
         Self {
             reference_accepts_all: true,
             may_block_queue: false,
-            cuts_outputs_at: u32::MAX,
+            lengths: LengthRule::Refused,
             max_queued_tokens: None,
-            caches_prefixes: false,
+            caches_prefixes: PrefixCaching::None,
             groups_layers: false,
             allocation: if config.reserve { BlockAllocation::ForRequest } else { BlockAllocation::OnDemand },
             counts_tokens: false,
@@ -253,9 +264,42 @@ impl SchedulerFacts {
             lists_running: false,
             batches_ahead: 0,
             queues_empty_batches: false,
+            drops_tokens_of_preempted: false,
             awaits: [Awaited::Iteration; 2],
         }
     }
+}
+
+/// What becomes of a request whose prompt and longest output are longer than [`PoolConfig::max_request_tokens`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LengthRule {
+    /// It is rejected on arrival.
+    Refused,
+    /// Its output is cut at so many tokens of both; only the prompt has to leave room for one.
+    CutAt(u32),
+    /// The scheduler decides when it learns of it.
+    OfScheduler,
+}
+
+impl LengthRule {
+    /// Tokens of prompt and output at which the engine cuts every output.
+    pub(crate) fn cut(self) -> Option<u32> {
+        match self {
+            Self::CutAt(tokens) => Some(tokens),
+            Self::Refused | Self::OfScheduler => None,
+        }
+    }
+}
+
+/// How prefixes of requests are kept for others that have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PrefixCaching {
+    /// They are not.
+    None,
+    /// The KV cache keeps whole blocks.
+    Blocks,
+    /// The scheduler keeps them, as the blocks of the trace tell them apart.
+    OfScheduler,
 }
 
 /// What happens at a replica: to its requests, in the order of the events of an iteration, and to its queue.
@@ -294,6 +338,31 @@ pub(crate) struct SchedulerCounts<'a> {
     pub(crate) adapters_in_memory: Option<&'a AdapterPool>,
     /// Its own waiting queue.
     pub(crate) queue: Option<&'a dyn OwnQueue>,
+    /// The radix tree that it keeps beside its requests' own memory.
+    pub(crate) radix: Option<RadixState>,
+    /// What admitted requests asked its own prefix cache for.
+    pub(crate) prefix_lookups: Option<PrefixLookups>,
+}
+
+/// KV memory of a scheduler that keeps a radix tree of prefixes (SGLang), in tokens, and by what it lets requests in.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RadixState {
+    /// Tokens of pages that are free.
+    pub free: u32,
+    /// Tokens of the tree that no running request uses.
+    pub evictable: u32,
+    /// Tokens of the tree that running requests use.
+    pub locked: u32,
+    /// Tokens that were evicted so far.
+    pub evicted: u64,
+    /// Decisions so far, those without a batch among them.
+    pub decisions: u64,
+    /// Which share of its further tokens a running request is expected to need (`new_token_ratio`).
+    pub new_token_ratio: f64,
+    /// The request whose prompt is read in part.
+    pub half_read: Option<RequestId>,
+    /// Requests that decode, but for those of a batch of prompts that has just been decided.
+    pub running: u32,
 }
 
 /// What a request waits for where nothing is in its way.

@@ -43,11 +43,24 @@ impl Replica {
         self.adapters.waits(context.adapter(id).0);
     }
 
+    /// So many tokens of a waiting request are to be computed from now on.
+    pub(crate) fn changes_prompt(&mut self, context: &mut ScheduleContext<'_>, id: RequestId, tokens: u32) {
+        let before = std::mem::replace(&mut context.requests[id].prompt, tokens);
+        self.waiting_prompt_blocks += u64::from(self.kv.blocks_for_whole(0, tokens));
+        self.waiting_prompt_blocks -= u64::from(self.kv.blocks_for_whole(0, before));
+    }
+
     /// A waiting request goes away; says whether others may be next now: it was the head of the queue, or requests are skipped.
     pub(crate) fn drop_waiting(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) -> bool {
-        let i = id.index();
         self.charge_ended(context);
         let was_head = self.head(context) == Some(id);
+        self.close_waiting(context, id);
+        was_head || self.passes_over
+    }
+
+    /// What becomes of a waiting request that goes away.
+    pub(crate) fn close_waiting(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
+        let i = id.index();
         self.outstanding -= 1;
         if let Self { kv, kv_offload: Some(tier), .. } = self {
             tier.forget(kv, context.trace, (id, context.requests[i].prompt));
@@ -59,7 +72,6 @@ impl Replica {
         context.requests[i].status = RequestStatus::Finished;
         context.record.ends(id);
         self.leave_waiting(context, id);
-        was_head || self.passes_over
     }
 
     /// A waiting request, wherever it stands in the queue, is no longer there.

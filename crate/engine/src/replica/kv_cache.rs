@@ -133,6 +133,11 @@ impl KvCache {
         self.used -= blocks;
     }
 
+    /// A scheduler that keeps the cache itself uses so many blocks.
+    pub(crate) fn set_used(&mut self, blocks: u32) {
+        self.used = blocks;
+    }
+
     /// Copies `blocks` of a preempted request to the host, if the host has room for them, and returns whether it has.
     pub(crate) fn swap_out(&mut self, blocks: u32) -> bool {
         let fits = blocks <= self.host_total.saturating_sub(self.host_used);

@@ -110,7 +110,7 @@ impl RunningList {
     fn compose(&mut self, members: &[RequestId], has_prompts: bool) {
         if has_prompts {
             self.composition = 0;
-        } else if self.composition == 0 || self.last != members {
+        } else if self.composition == 0 || !are_the_same(&self.last, members) {
             self.compositions += 1;
             self.composition = self.compositions;
             self.last.clear();
@@ -272,6 +272,16 @@ impl Replica {
         self.running_list = list;
         result
     }
+}
+
+/// Whether two lists hold the same requests, in whichever order: a scheduler may keep them in another one than that of admission.
+fn are_the_same(one: &[RequestId], other: &[RequestId]) -> bool {
+    let sorted = |list: &[RequestId]| {
+        let mut list = list.to_vec();
+        list.sort_unstable();
+        list
+    };
+    one == other || one.len() == other.len() && sorted(one) == sorted(other)
 }
 
 /// A request is part of the iteration as the cost model sees it.

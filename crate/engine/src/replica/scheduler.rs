@@ -5,6 +5,7 @@ pub(crate) mod custom;
 mod lightllm;
 mod orca;
 mod sarathi;
+mod sglang;
 pub(crate) mod slora;
 mod static_batch;
 mod vllm;
@@ -13,17 +14,16 @@ mod vllm_v1;
 use std::sync::Arc;
 
 use super::batch_scheduler::{
-    Awaited, BatchEvent, BatchScheduler, BlockAllocation, Effect, OwnQueue, QueueScan, ScheduleContext,
-    SchedulerCounts, SchedulerFacts, SchedulerRules, Steady,
+    Awaited, BatchEvent, BatchScheduler, BlockAllocation, Effect, LengthRule, OwnQueue, PrefixCaching,
+    QueueScan, ScheduleContext, SchedulerCounts, SchedulerFacts, SchedulerRules, SchedulerSetup, Steady,
 };
 use super::iteration::ScheduledBatch;
-use super::queue::QueueConfig;
 use super::{Replica, snapshot};
 use crate::config::adapters::{AdapterConfig, AdapterMemory};
 use crate::config::{Pool, PoolConfig, SchedulerKind};
 use crate::request::BlockReason;
 use servescope_cost::Chunk;
-use servescope_workload::{RequestId, Trace};
+use servescope_workload::RequestId;
 
 impl SchedulerKind {
     /// What is known of the scheduler.
@@ -36,6 +36,7 @@ impl SchedulerKind {
             Self::LightLlm => Arc::new(lightllm::LightLlm),
             Self::VllmV1 => Arc::new(vllm_v1::VllmV1),
             Self::Slora => Arc::new(slora::Slora),
+            Self::Sglang => Arc::new(sglang::Sglang),
         }
     }
 }

@@ -7,6 +7,7 @@ use servescope_workload::{RequestId, Trace};
 
 use super::Replica;
 use super::adapters::pool::AdapterPool;
+pub use super::batch_scheduler::RadixState;
 use super::batch_scheduler::{BlockAllocation, ScheduleContext};
 use super::kv_offload::Holder;
 use super::queue::waiting_queue::listing::QueueKeyKind;
@@ -107,6 +108,8 @@ pub struct ReplicaSnapshot {
     pub peak: Option<Vec<PeakRow>>,
     /// Decode iterations since the last prefill, where the scheduler goes by them.
     pub decode_steps: Option<u32>,
+    /// The radix tree of prefixes, of a scheduler that keeps one.
+    pub radix: Option<RadixState>,
 }
 
 /// What a debugger keeps of a replica while it looks. Snapshots are taken through a pointer: what keeps decisions and never looks
@@ -229,6 +232,7 @@ impl Replica {
             adapters: self.adapters_now(),
             peak: self.peak_rows(context),
             decode_steps: self.scheduler().counts().decode_steps,
+            radix: self.scheduler().counts().radix,
             ..self.queue_snapshot(context)
         }
     }
@@ -269,6 +273,7 @@ impl Replica {
             counters,
             peak: None,
             decode_steps: None,
+            radix: None,
         }
     }
 

@@ -142,6 +142,7 @@ fn in_brackets(compared: &Compared) -> String {
         Test::None => return String::new(),
         Test::KvBlocks => "KV blocks",
         Test::PeakTokens => "KV tokens at the worst moment",
+        Test::ExpectedTokens => "KV tokens with the longest output",
         Test::TokenBudget => "token budget",
         Test::RunningCap => "cap on running requests",
         Test::LoraSlots => "LoRA slots",
@@ -162,7 +163,7 @@ fn in_brackets(compared: &Compared) -> String {
         Test::KvBlocks | Test::TokenBudget | Test::KvReservation => {
             format!(" ({name}: {need} needed, {have} free)")
         }
-        Test::PeakTokens => format!(" ({name}: {need}, less than {have} allowed)"),
+        Test::PeakTokens | Test::ExpectedTokens => format!(" ({name}: {need}, less than {have} allowed)"),
         Test::TokensUnderWay => format!(" ({name}: {need})"),
         Test::CachedPrompt => format!(" ({name}: {need} tokens, {have} believed to be cached)"),
         _ => format!(" ({name}: {need}, at most {have})"),

@@ -28,6 +28,7 @@ pub const CODES: &[&str] = &[
     "sarathi",
     "lightllm",
     "vllm_v1",
+    "sglang",
     "bounds",
     "router",
     "rpm",
@@ -35,6 +36,7 @@ pub const CODES: &[&str] = &[
     "early_abort",
     "lora_slots",
     "preemption",
+    "retraction",
     "kv_reservation",
     "quota",
     "fair_share",
@@ -60,6 +62,7 @@ const fn rule(code: &'static str, name: &'static str, doc: &'static str, source:
 const GLOSSARY: &str = "docs/glossary.md";
 const GATEWAY: &str = "docs/gateway.md";
 const ROUTERS: &str = "docs/routers.md";
+const SGLANG: &str = "docs/sglang.md";
 const ORDERS: &str = "docs/orders.md";
 const ADAPTERS: &str = "docs/adapters.md";
 
@@ -102,6 +105,12 @@ pub(crate) fn scheduler(kind: SchedulerKind) -> Rule {
             GLOSSARY,
             "crate/engine/src/replica/scheduler/vllm_v1/waiting.rs",
         ),
+        SchedulerKind::Sglang => rule(
+            "sglang",
+            "SGLang: prompts before decodes",
+            SGLANG,
+            "crate/engine/src/replica/scheduler/sglang/prefill.rs",
+        ),
     }
 }
 
@@ -121,6 +130,12 @@ pub(crate) fn of_decision(decision: &Decision, kind: SchedulerKind) -> Rule {
         (_, _, Verdict::TimedOut) => {
             rule("queue_timeout", "queue timeout", GLOSSARY, "crate/engine/src/engine/departures.rs")
         }
+        (_, _, Verdict::Rejected(_)) if kind == SchedulerKind::Sglang => rule(
+            "bounds",
+            "bounds of the server",
+            SGLANG,
+            "crate/engine/src/replica/scheduler/sglang/line.rs",
+        ),
         (_, _, Verdict::Rejected(_)) => rule(
             "early_abort",
             "S-LoRA: early abort",
@@ -138,6 +153,12 @@ pub(crate) fn of_decision(decision: &Decision, kind: SchedulerKind) -> Rule {
             "preemption",
             GLOSSARY,
             "crate/engine/src/replica/scheduler/vllm_v1/running.rs",
+        ),
+        _ if preempts && kind == SchedulerKind::Sglang => rule(
+            "retraction",
+            "SGLang: retraction",
+            SGLANG,
+            "crate/engine/src/replica/scheduler/sglang/decode.rs",
         ),
         _ if preempts => rule("preemption", "preemption", GLOSSARY, "crate/engine/src/replica/preemption.rs"),
         _ => scheduler(kind),

@@ -210,6 +210,8 @@ pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Sentence> 
         (Test::KvBlocks, _) => "kv_blocks_fail",
         (Test::PeakTokens, _) if passes => "peak_tokens_pass",
         (Test::PeakTokens, _) => "peak_tokens_fail",
+        (Test::ExpectedTokens, _) if passes => "expected_tokens_pass",
+        (Test::ExpectedTokens, _) => "expected_tokens_fail",
         (Test::TokenBudget, None) => "token_budget_later",
         (Test::TokenBudget, _) if decision.replica().is_none() => "prompt_over_budget",
         (Test::TokenBudget, Some((_, 0))) if decision.request().is_none() => "token_budget_used",

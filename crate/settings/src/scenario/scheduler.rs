@@ -72,6 +72,7 @@ impl SchedulerRow {
                 Self { system: "LightLLM", orders_by_batch: false, budget_covers_request: false, ..SLORA }
             }
             SchedulerKind::Slora => SLORA,
+            SchedulerKind::Sglang => Self { system: "SGLang", has_one_stage: true, ..PLAIN },
         }
     }
 }

@@ -87,6 +87,7 @@ impl Scenario {
             reference_quirks: self.flag(Id::OriginalBlocking),
             prefix_cache: self.flag(Id::PrefixCache),
             vllm: self.vllm_rules(),
+            sglang: self.sglang_rules(),
             reserve: match self.chosen(choices::Allocation::ID) {
                 choices::Allocation::Watermark | choices::Allocation::OnDemand => false,
                 choices::Allocation::Reserve => self.is_active(Id::Allocation),

@@ -107,6 +107,7 @@ impl Log {
             prefix: if self.has_blocks { self.prefix } else { PrefixBlocks::default() },
             recorded_latency_s: if self.has_times { self.recorded_latency_s } else { Vec::new() },
             assumed_output: self.assumed_output,
+            ignores_eos: Vec::new(),
             ..TraceMetadata::default()
         });
         trace

@@ -154,6 +154,7 @@ prop_compose! {
             turn: if has[3] { turn[..n].to_vec() } else { Vec::new() },
             recorded_latency_s: if has[4] { recorded_latency_s[..n].to_vec() } else { Vec::new() },
             assumed_output: Vec::new(),
+            ignores_eos: Vec::new(),
             numbered_sessions: false,
             prefix: if has[5] { prefix } else { PrefixBlocks::default() },
             details: if has[1] { vec!["{\"turn\": 1.50}".to_owned(); n] } else { Vec::new() },

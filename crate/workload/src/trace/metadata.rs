@@ -208,6 +208,8 @@ pub struct TraceMetadata {
     pub recorded_latency_s: Vec<f64>,
     /// Whether a request's output length was unknown in the file, so that the one in the trace was set by the reader.
     pub assumed_output: Vec<bool>,
+    /// Whether a request asks for an answer of its whole `max_tokens` (`ignore_eos`); empty where none does.
+    pub ignores_eos: Vec<bool>,
     /// What else a file says about each request: an object in JSON, or "".
     pub details: Vec<String>,
     /// What happened between requests.
@@ -224,6 +226,7 @@ impl TraceMetadata {
             && self.prefix.is_empty()
             && self.recorded_latency_s.is_empty()
             && self.assumed_output.is_empty()
+            && self.ignores_eos.is_empty()
             && self.details.is_empty()
             && self.events.is_empty()
     }
@@ -265,6 +268,7 @@ impl TraceMetadata {
             parts.iter().any(|(part, _)| part.is_some_and(|part| !part.prefix.outputs.is_empty()));
         let (mut turn, mut recorded_latency_s, mut details) = (Vec::new(), Vec::new(), Vec::new());
         let mut assumed_output = Vec::new();
+        let mut ignores_eos = Vec::new();
         let mut events = Events::default();
         let mut numbers: BTreeMap<(usize, u64), u64> = BTreeMap::new();
         let nothing = Self::default();
@@ -281,6 +285,7 @@ impl TraceMetadata {
                 turn.push(metadata.turn.get(id).copied().unwrap_or(0));
                 recorded_latency_s.push(metadata.recorded_latency_s.get(id).copied().unwrap_or(f64::NAN));
                 assumed_output.push(metadata.is_output_assumed(id));
+                ignores_eos.push(metadata.ignores_eos.get(id).copied().unwrap_or(false));
                 details.push(metadata.details.get(id).cloned().unwrap_or_default());
                 let mut renumbered = |block: u64| {
                     let next = numbers.len() as u64;
@@ -304,6 +309,7 @@ impl TraceMetadata {
             prefix: if size > 0 && one_size { prefix } else { PrefixBlocks::default() },
             recorded_latency_s,
             assumed_output: if assumed_output.contains(&true) { assumed_output } else { Vec::new() },
+            ignores_eos: if ignores_eos.contains(&true) { ignores_eos } else { Vec::new() },
             details,
             events,
         };
@@ -321,6 +327,7 @@ impl TraceMetadata {
             prefix: self.prefix.select(order),
             recorded_latency_s: select(&self.recorded_latency_s, order),
             assumed_output: select(&self.assumed_output, order),
+            ignores_eos: select(&self.ignores_eos, order),
             details: if self.details.is_empty() {
                 Vec::new()
             } else {

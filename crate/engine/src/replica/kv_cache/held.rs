@@ -50,6 +50,11 @@ impl Held {
         Self { first: GroupBlocks::default(), others: vec![GroupBlocks::default(); groups.saturating_sub(1)] }
     }
 
+    /// It holds so many blocks that no other request has, behind `others` that it shares.
+    pub(crate) fn keep_plain(&mut self, others: u32, own: u32) {
+        (self.first.skipped, self.first.plain) = (others, own);
+    }
+
     /// How many.
     pub(crate) fn count(&self) -> u32 {
         self.groups().map(GroupBlocks::count).sum()

@@ -81,8 +81,19 @@ impl RunningList {
         tier.leaves(kv, context.trace, (*id, *known), held, (*computed, *awaited));
     }
 
-    /// A request that runs goes away.
+    /// A request that runs goes away, and the scheduler is told.
     pub(crate) fn release_aborted(
+        &mut self,
+        replica: &mut Replica,
+        context: &mut ScheduleContext<'_>,
+        id: RequestId,
+    ) {
+        self.abort(replica, context, id);
+        replica.happened(context, BatchEvent::Left(id, None));
+    }
+
+    /// A request that runs goes away.
+    pub(in crate::replica) fn abort(
         &mut self,
         replica: &mut Replica,
         context: &mut ScheduleContext<'_>,
@@ -109,7 +120,6 @@ impl RunningList {
         context.requests.token_us.remove(&id);
         context.requests[i].status = RequestStatus::Finished;
         context.record.ends(id);
-        replica.happened(context, BatchEvent::Left(id, None));
     }
 }
 
@@ -210,7 +220,7 @@ fn end_of_preempted(
     place: u32,
 ) {
     let Scheduled { id, makes_token, .. } = *scheduled;
-    let i = id.index();
+    let makes_token = makes_token && !context.facts.drops_tokens_of_preempted;
     let entry = list.entry(place);
     entry.known += u32::from(makes_token);
     let (known, is_back) = (entry.known, entry.stale == 0);
@@ -222,9 +232,7 @@ fn end_of_preempted(
     }
     makes(replica, context, id, context.now_us, None);
     context.requests.token_us.insert(id, context.now_us);
-    let before = std::mem::replace(&mut context.requests[i].prompt, known);
-    replica.waiting_prompt_blocks += u64::from(replica.kv.blocks_for_whole(0, known));
-    replica.waiting_prompt_blocks -= u64::from(replica.kv.blocks_for_whole(0, before));
+    replica.changes_prompt(context, id, known);
     let total = context.total(id);
     if known >= total {
         replica.complete(context, id, total);

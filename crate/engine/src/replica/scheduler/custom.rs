@@ -7,8 +7,9 @@ use servescope_workload::{RequestId, Trace};
 
 use super::vllm::refuses_blocks;
 use super::{
-    BatchEvent, BatchScheduler, BlockAllocation, Effect, OwnQueue, PoolConfig, QueueConfig, QueueScan,
-    Replica, ScheduleContext, ScheduledBatch, SchedulerCounts, SchedulerFacts, SchedulerRules, Steady,
+    BatchEvent, BatchScheduler, BlockAllocation, Effect, OwnQueue, PoolConfig, PrefixCaching, QueueScan,
+    Replica, ScheduleContext, ScheduledBatch, SchedulerCounts, SchedulerFacts, SchedulerRules,
+    SchedulerSetup, Steady,
 };
 use crate::custom_scheduler::{
     CustomScheduler, Plan, RequestFacts, RunningRequest, SchedulerEvent, SchedulerView, WaitingRequest,
@@ -43,19 +44,14 @@ struct Step {
 }
 
 impl SchedulerRules for Custom {
-    fn scheduler(
-        &self,
-        _config: &PoolConfig,
-        _trace: &Trace,
-        _queueing: &QueueConfig,
-    ) -> Box<dyn BatchScheduler> {
+    fn scheduler(&self, _setup: &SchedulerSetup<'_>) -> Box<dyn BatchScheduler> {
         Box::new(CustomBatches { own: self.0.boxed(), waiting: Vec::new(), seen: Default::default() })
     }
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
         SchedulerFacts {
             reference_accepts_all: false,
-            caches_prefixes: true,
+            caches_prefixes: PrefixCaching::Blocks,
             allocation: BlockAllocation::OnDemand,
             looks_at_queue: false,
             lists_running: true,

@@ -5,8 +5,8 @@
 use servescope_workload::RequestId;
 
 use super::{
-    Awaited, BatchEvent, BatchScheduler, BlockAllocation, Effect, PoolConfig, QueueConfig, QueueScan,
-    Replica, ScheduleContext, ScheduledBatch, SchedulerCounts, SchedulerFacts, SchedulerRules, Steady, Trace,
+    Awaited, BatchEvent, BatchScheduler, BlockAllocation, Effect, PoolConfig, QueueScan, Replica,
+    ScheduleContext, ScheduledBatch, SchedulerCounts, SchedulerFacts, SchedulerRules, SchedulerSetup, Steady,
 };
 use crate::record::decisions::{Compared, Test};
 use crate::replica::peak_memory::{KvFootprint, PeakKvEstimator};
@@ -26,12 +26,7 @@ pub(super) struct LightLlmState {
 }
 
 impl SchedulerRules for LightLlm {
-    fn scheduler(
-        &self,
-        _config: &PoolConfig,
-        _trace: &Trace,
-        _queueing: &QueueConfig,
-    ) -> Box<dyn BatchScheduler> {
+    fn scheduler(&self, _setup: &SchedulerSetup<'_>) -> Box<dyn BatchScheduler> {
         Box::new(LightLlmState::default())
     }
 

@@ -3,8 +3,8 @@
 
 use super::static_batch::{admit_to_slots, refuses_slots};
 use super::{
-    BatchScheduler, BlockAllocation, PoolConfig, QueueConfig, QueueScan, Replica, ScheduleContext,
-    ScheduledBatch, SchedulerFacts, SchedulerRules, Trace,
+    BatchScheduler, BlockAllocation, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch,
+    SchedulerFacts, SchedulerRules, SchedulerSetup,
 };
 use crate::request::Rejection;
 
@@ -13,12 +13,7 @@ use crate::request::Rejection;
 pub(super) struct Orca;
 
 impl SchedulerRules for Orca {
-    fn scheduler(
-        &self,
-        _config: &PoolConfig,
-        _trace: &Trace,
-        _queueing: &QueueConfig,
-    ) -> Box<dyn BatchScheduler> {
+    fn scheduler(&self, _setup: &SchedulerSetup<'_>) -> Box<dyn BatchScheduler> {
         self.boxed()
     }
 

@@ -3,8 +3,8 @@
 
 use super::vllm::refuses_blocks;
 use super::{
-    BatchScheduler, PoolConfig, QueueConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch,
-    SchedulerFacts, SchedulerRules, Trace,
+    BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch, SchedulerFacts,
+    SchedulerRules, SchedulerSetup,
 };
 use crate::record::decisions::{Compared, Test};
 use crate::request::Rejection;
@@ -14,12 +14,7 @@ use crate::request::Rejection;
 pub(super) struct Sarathi;
 
 impl SchedulerRules for Sarathi {
-    fn scheduler(
-        &self,
-        _config: &PoolConfig,
-        _trace: &Trace,
-        _queueing: &QueueConfig,
-    ) -> Box<dyn BatchScheduler> {
+    fn scheduler(&self, _setup: &SchedulerSetup<'_>) -> Box<dyn BatchScheduler> {
         self.boxed()
     }
 

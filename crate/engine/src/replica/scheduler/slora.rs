@@ -26,8 +26,8 @@ use servescope_workload::{BASE_MODEL, RequestId};
 
 use super::{
     AdapterConfig, AdapterMemory, Awaited, BatchEvent, BatchScheduler, BlockAllocation, Effect, OwnQueue,
-    PoolConfig, QueueConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch, SchedulerCounts,
-    SchedulerFacts, SchedulerRules, Steady, Trace,
+    PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch, SchedulerCounts, SchedulerFacts,
+    SchedulerRules, SchedulerSetup, Steady,
 };
 use crate::record::decisions::{Compared, Verdict};
 use crate::record::observer::RouterEvent;
@@ -46,13 +46,8 @@ use state::{Message, SloraState};
 pub(crate) struct Slora;
 
 impl SchedulerRules for Slora {
-    fn scheduler(
-        &self,
-        config: &PoolConfig,
-        trace: &Trace,
-        queueing: &QueueConfig,
-    ) -> Box<dyn BatchScheduler> {
-        Box::new(SloraState::new(config, trace, queueing))
+    fn scheduler(&self, setup: &SchedulerSetup<'_>) -> Box<dyn BatchScheduler> {
+        Box::new(SloraState::new(setup.config, setup.trace, setup.queueing))
     }
 
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
@@ -146,6 +141,7 @@ impl BatchScheduler for SloraState {
             batch_adapters: Some(&self.adapters),
             adapters_in_memory: self.owns_adapters.then_some(&self.adapters),
             queue: Some(self),
+            ..SchedulerCounts::default()
         }
     }
 

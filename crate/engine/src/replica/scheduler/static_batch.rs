@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use servescope_workload::RequestId;
 
 use super::{
-    Awaited, BatchEvent, BatchScheduler, BlockAllocation, Effect, PoolConfig, QueueConfig, QueueScan,
-    Replica, ScheduleContext, ScheduledBatch, SchedulerFacts, SchedulerRules, Steady, Trace,
+    Awaited, BatchEvent, BatchScheduler, BlockAllocation, Effect, PoolConfig, QueueScan, Replica,
+    ScheduleContext, ScheduledBatch, SchedulerFacts, SchedulerRules, SchedulerSetup, Steady,
 };
 use crate::record::decisions::{Compared, Test, Verdict};
 use crate::record::request_state::RequestStatus;
@@ -36,12 +36,7 @@ struct PausedBatch {
 }
 
 impl SchedulerRules for Static {
-    fn scheduler(
-        &self,
-        _config: &PoolConfig,
-        _trace: &Trace,
-        _queueing: &QueueConfig,
-    ) -> Box<dyn BatchScheduler> {
+    fn scheduler(&self, _setup: &SchedulerSetup<'_>) -> Box<dyn BatchScheduler> {
         Box::new(StaticBatches::default())
     }
 

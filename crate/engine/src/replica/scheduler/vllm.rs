@@ -2,8 +2,8 @@
 //! latest arrival gives way when blocks run out, and is recomputed.
 
 use super::{
-    BatchScheduler, PoolConfig, QueueConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch,
-    SchedulerFacts, SchedulerRules, Trace,
+    BatchScheduler, PoolConfig, QueueScan, Replica, ScheduleContext, ScheduledBatch, SchedulerFacts,
+    SchedulerRules, SchedulerSetup,
 };
 use crate::record::decisions::{Compared, Test};
 use crate::request::{BlockReason, Rejection};
@@ -13,12 +13,7 @@ use crate::request::{BlockReason, Rejection};
 pub(super) struct Vllm;
 
 impl SchedulerRules for Vllm {
-    fn scheduler(
-        &self,
-        _config: &PoolConfig,
-        _trace: &Trace,
-        _queueing: &QueueConfig,
-    ) -> Box<dyn BatchScheduler> {
+    fn scheduler(&self, _setup: &SchedulerSetup<'_>) -> Box<dyn BatchScheduler> {
         self.boxed()
     }
 

@@ -16,8 +16,8 @@ mod waiting;
 use servescope_workload::RequestId;
 
 use super::{
-    BatchScheduler, BlockAllocation, PoolConfig, QueueConfig, QueueScan, Replica, ScheduleContext,
-    ScheduledBatch, SchedulerFacts, SchedulerRules, Steady, Trace,
+    BatchScheduler, BlockAllocation, LengthRule, PoolConfig, PrefixCaching, QueueScan, Replica,
+    ScheduleContext, ScheduledBatch, SchedulerFacts, SchedulerRules, SchedulerSetup, Steady,
 };
 use crate::config::{LongPrefill, VllmRules};
 use crate::replica::iteration::{Scheduled, TokenWait};
@@ -76,12 +76,7 @@ struct Step {
 }
 
 impl SchedulerRules for VllmV1 {
-    fn scheduler(
-        &self,
-        _config: &PoolConfig,
-        _trace: &Trace,
-        _queueing: &QueueConfig,
-    ) -> Box<dyn BatchScheduler> {
+    fn scheduler(&self, _setup: &SchedulerSetup<'_>) -> Box<dyn BatchScheduler> {
         Box::new(State::default())
     }
 
@@ -89,10 +84,10 @@ impl SchedulerRules for VllmV1 {
         SchedulerFacts {
             reference_accepts_all: false,
             // vllm/v1/engine/input_processor.py: only the prompt has to leave room for a token, the output is cut.
-            cuts_outputs_at: config.max_request_tokens,
+            lengths: LengthRule::CutAt(config.max_request_tokens),
             // vllm/v1/engine/async_llm.py: `max_num_queued_tokens`.
             max_queued_tokens: config.vllm.max_num_queued_tokens,
-            caches_prefixes: true,
+            caches_prefixes: PrefixCaching::Blocks,
             groups_layers: true,
             allocation: BlockAllocation::OnDemand,
             arrival_changes_plan: false,

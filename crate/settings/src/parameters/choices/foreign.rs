@@ -25,6 +25,7 @@ foreign_choices! {
         Sarathi = "sarathi",
         LightLlm = "lightllm",
         VllmV1 = "vllm_v1",
+        Sglang = "sglang",
     }
 
     Client (QUEUE_CLIENT = OrderClient, GATEWAY_CLIENT = GatewayClient) {
