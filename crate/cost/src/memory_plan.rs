@@ -1,5 +1,6 @@
 //! What fits: weights and KV cache against the memory of the GPUs.
 
+pub mod sglang;
 pub mod vidur;
 pub mod vllm;
 mod weights;

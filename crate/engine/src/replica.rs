@@ -269,10 +269,12 @@ impl Replica {
         }
     }
 
-    /// Tokens in KV memory before an iteration: of one stage all, otherwise those of its own requests.
+    /// Tokens in KV memory before an iteration: of one stage all, otherwise those of its own requests and those that stand still
+    /// for it.
     pub(crate) fn kv_tokens(&self, batch: &ScheduledBatch) -> u64 {
         let prompts: u64 = batch.chunks.iter().map(|c| u64::from(c.kv_tokens)).sum();
-        prompts + if self.is_single() { self.decode_batch.kv_tokens } else { batch.decode_kv_tokens }
+        let others = batch.idle_kv_tokens;
+        prompts + others + if self.is_single() { self.decode_batch.kv_tokens } else { batch.decode_kv_tokens }
     }
 
     /// Most requests in one batch: the stages share the cap. In Vidur a cap below their number serves no request.

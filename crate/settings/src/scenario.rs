@@ -214,6 +214,7 @@ impl Scenario {
             Id::AdapterMemory => self.usual_memory(),
             Id::MemoryMargin => self.usual_margin(),
             Id::BlockSize => self.usual_block_size(),
+            Id::PrefillChunk => self.usual_prefill_chunk(),
             Id::CostKind => self.usual_cost(),
             Id::RouterIndex
             | Id::RouterCounts
@@ -273,6 +274,7 @@ impl Scenario {
                 Id::DecodeActive,
                 Id::PrefillFactor,
             ],
+            _ if self.is_sglang() => self.sglang_defaults_from(id),
             Id::MaxTotalTokens | Id::MaxRequestTokens if !is_vllm_v1 => &[Id::BatchMaxTokens],
             Id::MaxTotalTokens if is_vllm_v1 && self.cost_kind() == CostKind::Linear => {
                 &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning]
@@ -308,6 +310,7 @@ impl Scenario {
                 Id::MemoryMargin,
                 Id::BlockSize,
                 Id::CapturedTokens,
+                Id::PrefillChunk,
             ],
             _ => &[],
         }

@@ -1,6 +1,7 @@
 // A story's text, and its numbers with and without the policy side by side. One column is the run that the page shows, the
-// other is computed beside it by a thread of its own; both follow every control that the story itself does not set. A story may
-// show charts of both runs below, on the same axes.
+// other is computed beside it by a thread of its own; both follow every control that the story itself does not set. Where one that
+// it sets gets a third value, the column with the policy is of that, under the value's name. A story may show charts of both runs
+// below, on the same axes.
 import { html, nothing, type TemplateResult } from 'lit';
 import type { App } from '../app/app.js';
 import { LightElement } from '../app/element.js';
@@ -10,7 +11,7 @@ import type { GroupRow, ParameterValue, RunOptions, ScenarioPatch, Summary } fro
 import type { NumberKind } from '../i18n/format.js';
 import { presetOf, type Preset, type Story } from '../state/presets.js';
 import { withoutDefaults } from '../state/store.js';
-import { sameValues, type Values } from '../simulation/values.js';
+import { sameValue, sameValues, type Values } from '../simulation/values.js';
 import { partsOf, type Watchable } from '../lib/topic.js';
 import { gateway } from '../i18n/en/gateway.js';
 import { tryAgain } from '../ui/try-again.js';
@@ -28,12 +29,14 @@ interface Sides { preset: Preset; story: Story; own: Record<Side, Values> }
 
 export class GatewayStory extends LightElement {
   #sides: Sides | null = null;
+  /** What the story's own parameters stand at where they do not stand as without the policy: the preset's values, or what was set last. */
+  #with: Values = {};
   #charts: StoryCharts | undefined;
   /** The run that the page does not show. */
   readonly #other = new BesideRun();
 
   protected override watched(): Watchable[] {
-    return [this.app.store.values, this.app.session, this.app.traceFile.info, this.#other.shown, partsOf(this.app.view, ({ window }) => window, ({ splitBy }) => splitBy)];
+    return [this.app.store.values, this.app.session, this.app.belonging.stale, this.app.traceFile.info, this.#other.shown, partsOf(this.app.view, ({ window }) => window, ({ splitBy }) => splitBy)];
   }
 
   override disconnectedCallback(): void {
@@ -44,13 +47,33 @@ export class GatewayStory extends LightElement {
 
   /** The scenario of a side, as the controls are now. */
   #scenario({ own }: Sides, side: Side): Values {
-    const values = { ...this.app.store.values.value, ...own[side] };
+    const values = { ...this.app.store.values.value, ...(side === 'with' ? this.#with : own.without) };
     return withoutDefaults(values, resolve(values));
   }
 
-  /** Which side the page shows; null when a control of the story itself was changed. */
-  #shown(sides: Sides): Side | null {
-    return SIDES.find((side) => sameValues(this.#scenario(sides, side), this.app.store.values.value)) ?? null;
+  /** Which side the page shows. */
+  #shown(sides: Sides): Side {
+    return sameValues(this.#scenario(sides, 'without'), this.app.store.values.value) ? 'without' : 'with';
+  }
+
+  /** What the two runs are called: one with other values than the preset's by those that it does not share with the run without. */
+  #names({ story, own }: Sides): Record<Side, string> {
+    const { parameters, store: { resolved: { defaults } }, text } = this.app;
+    const words = story.words[text.language];
+    if (sameValues(this.#with, own.with)) return words;
+    const differing = Object.entries(this.#with).filter(([id, value]) => !sameValue(value, own.without[id]));
+    // One of several that is at its default, such as no limit, would say nothing.
+    const telling = differing.filter(([id, value]) => !sameValue(value, defaults[id]));
+    const told = telling.length > 0 ? telling : differing;
+    const named = told.flatMap(([id, value]): string[] => {
+      const parameter = parameters.get(id);
+      if (parameter === undefined) return [];
+      const reported = text.value(parameter, value);
+      // The name of an option stands for itself.
+      const isPlain = told.length === 1 && parameter.options.length > 0;
+      return [isPlain ? reported : text.say(gateway)('story.setting', { name: text.label(parameter), value: reported })];
+    });
+    return { without: words.without, with: text.list(named) };
   }
 
   /** A story goes on while its run is changed, until another preset is chosen. */
@@ -59,14 +82,16 @@ export class GatewayStory extends LightElement {
     const { app } = this;
     const values = app.store.values.value;
     const exact = sidesOf(app).find((sides) => SIDES.some((side) => sameValues(withSide(sides, side), values)));
-    if (exact !== undefined) this.#sides = exact;
-    else if (presetOf(app.presets, values) !== undefined || Object.keys(values).length === 0 || app.traceFile.info.value !== null) this.#sides = null;
+    if (exact !== undefined) {
+      // What was set last goes on beside the run without, also where that is the preset's own.
+      if (exact !== this.#sides) [this.#sides, this.#with] = [exact, exact.own.with];
+    } else if (presetOf(app.presets, values) !== undefined || Object.keys(values).length === 0 || app.traceFile.info.value !== null) this.#sides = null;
+    if (this.#sides !== null && this.#shown(this.#sides) === 'with') this.#with = valuesAt(this.#sides.own.without, app.store.resolved.values);
   }
 
   protected override updated(): void {
     if (this.#sides === null) return;
     const shown = this.#shown(this.#sides);
-    if (shown === null) return;
     const charts = this.#sides.story.view?.charts;
     const options = charts === undefined ? NO_CHARTS : { ...this.app.options, in_sight: [...charts] };
     this.#other.ask(this.#scenario(this.#sides, shown === 'with' ? 'without' : 'with'), options);
@@ -79,39 +104,45 @@ export class GatewayStory extends LightElement {
     const { app } = this;
     const say = app.text.say(gateway);
     const { story } = sides;
-    const words = story.words[app.text.language];
+    const { title, text } = story.words[app.text.language];
+    const names = this.#names(sides);
     const shown = this.#shown(sides);
     const { answer, state } = app.session.value;
     const current = answer === null || state !== 'ready' || app.belonging.stale.value !== null ? null : answer.summary;
-    const other = shown === null ? null : this.#other.of(this.#scenario(sides, shown === 'with' ? 'without' : 'with'));
+    const other = this.#other.of(this.#scenario(sides, shown === 'with' ? 'without' : 'with'));
     const beside = other?.answer?.summary ?? null;
     const summaries: Record<Side, Summary | null> = {
       without: shown === 'without' ? current : beside,
       with: shown === 'with' ? current : beside,
     };
+    const isDue = { own: state === 'running', other: other === null || other.errors.length === 0 };
+    const cell = (side: Side, row: Row): string => this.#cell(summaries[side], row, side === shown ? isDue.own : isDue.other);
     const all = this.#rows(story).map((row) => ({ row, values: SIDES.map((side) => ofSide(summaries[side], row)) }));
     const rows = [...all.filter(({ values }) => !isEqual(values)), ...all.filter(({ values }) => isEqual(values))];
     const charts = story.view?.charts ?? [];
     (this.#charts ??= new StoryCharts(app)).show(shown, current === null ? null : (answer?.charts ?? null), other?.answer?.charts ?? null);
     return html`
       <section class="story" aria-labelledby="story-title" data-story=${sides.preset.id}>
-        <h2 id="story-title">${words.title}</h2>
-        <p class="story-text">${words.text}</p>
+        <h2 id="story-title">${title}</h2>
+        <p class="story-text">${text}</p>
         <table class="story-table">
-          <caption class="visually-hidden">${say('story.label', { name: words.title })}</caption>
-          <thead><tr><th scope="col">${say('story.number')}</th>${SIDES.map((side) => html`<th scope="col" data-side=${side}>${words[side]}
-            <button type="button" class="quiet" aria-pressed=${shown === side} aria-label=${`${say('story.show')}: ${words[side]}`}
+          <caption class="visually-hidden">${say('story.label', { name: title })}</caption>
+          <thead><tr><th scope="col">${say('story.number')}</th>${SIDES.map((side) => html`<th scope="col" data-side=${side}>${names[side]}
+            <button type="button" class="quiet" aria-pressed=${shown === side} aria-label=${`${say('story.show')}: ${names[side]}`}
               @click=${() => { app.editor.replace(this.#scenario(sides, side), `story ${side}`); }}>${say(shown === side ? 'story.shown' : 'story.show')}</button></th>`)}</tr></thead>
-          <tbody>${rows.map(({ row, values }) => html`<tr data-row=${row.id}><th scope="row">${row.name}</th>${SIDES.map((side, place) => html`<td data-side=${side} class=${isBetter(row, values, place) ? 'better' : ''}>${this.#cell(summaries[side], row)}</td>`)}</tr>`)}</tbody>
+          <tbody>${rows.map(({ row, values }) => html`<tr data-row=${row.id}><th scope="row">${row.name}</th>${SIDES.map((side, place) => html`<td data-side=${side} class=${isBetter(row, values, place) ? 'better' : ''}>${cell(side, row)}</td>`)}</tr>`)}</tbody>
         </table>
         ${charts.length === 0 ? nothing : html`<div class="story-charts">${charts.map((name) => SIDES.map((side) => html`
-          <chart-view .app=${app} .name=${nameOf(name, side)} .feed=${this.#charts?.feed(words)}></chart-view>`))}</div>`}
+          <chart-view .app=${app} .name=${nameOf(name, side)} .feed=${this.#charts?.feed(names)}></chart-view>`))}</div>`}
         ${other !== null && other.errors.length > 0 ? tryAgain(app, other.errors, () => { this.#other.again(); }) : nothing}
       </section>`;
   }
 
-  #cell(summary: Summary | null, { kind, of }: Row): string {
-    return summary === null ? this.app.text.say(gateway)('story.waiting') : this.app.text.format.of(kind, of(summary));
+  /** A run that was refused or cancelled has no numbers to wait for. */
+  #cell(summary: Summary | null, { kind, of }: Row, isDue: boolean): string {
+    const { text } = this.app;
+    if (summary === null && isDue) return text.say(gateway)('story.waiting');
+    return text.format.of(kind, summary === null ? null : of(summary));
   }
 
   /** Those that the story names, in its order; otherwise the usual ones. */
@@ -186,10 +217,15 @@ function sidesOf(app: App): Sides[] {
     if (story === undefined) return [];
     const without = flat(story.without);
     const { values } = resolve(preset.values);
-    return [{ preset, story, own: { without, with: Object.fromEntries(Object.keys(without).map((id) => [id, values[id] ?? 0])) } }];
+    return [{ preset, story, own: { without, with: valuesAt(without, values) } }];
   });
   known.set(app, all);
   return all;
+}
+
+/** What the story's own parameters stand at. */
+function valuesAt(own: Values, values: Values): Values {
+  return Object.fromEntries(Object.keys(own).map((id) => [id, values[id] ?? 0]));
 }
 
 function withSide({ preset, own }: Sides, side: Side): Values {

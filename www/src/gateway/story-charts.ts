@@ -24,7 +24,7 @@ type Charts = ReadonlyMap<string, ChartData>;
 
 export class StoryCharts {
   /** Which side the page shows, and the charts of either. */
-  readonly #shown = new Topic<{ side: Side | null; own: Charts | null; other: readonly ChartData[] | null }>({ side: null, own: null, other: null });
+  readonly #shown = new Topic<{ side: Side; own: Charts | null; other: readonly ChartData[] | null }>({ side: 'with', own: null, other: null });
   #feed: ChartFeed | undefined;
 
   readonly first: FirstDifference;
@@ -34,7 +34,7 @@ export class StoryCharts {
     this.first.found.subscribe(() => { app.scheduler.invalidateAll(); });
   }
 
-  show(side: Side | null, own: Charts | null, other: readonly ChartData[] | null): void {
+  show(side: Side, own: Charts | null, other: readonly ChartData[] | null): void {
     const before = this.#shown.value;
     if (before.side === side && before.own === own && before.other === other) return;
     this.#shown.set({ side, own, other });
@@ -67,7 +67,6 @@ export class StoryCharts {
 
   #of(chart: string, side: Side): ChartData | undefined {
     const { side: shown, own, other } = this.#shown.value;
-    if (shown === null) return undefined;
     return side === shown ? own?.get(chart) : other?.find(({ name }) => name === chart);
   }
 

@@ -7,7 +7,7 @@ import { lessons, wantLessons } from '../state/lessons.js';
 import { presetWords } from '../state/presets.js';
 import type { Entry } from './find.js';
 import { part } from '../lib/part.js';
-import { DOCS, LESSON_WORDS, LIMITS, PARAMETER_WORDS, SECTIONS } from './topics.js';
+import { DOCS, LESSON_WORDS, LIMITS, PARAMETER_WORDS, PRESET_WORDS, SECTIONS } from './topics.js';
 
 /**
  * What is left out, sections, parameters, the charts that are on the page now, lessons, presets, the rows of the glossary, and the
@@ -89,7 +89,8 @@ function charts(): Entry[] {
 function presets(app: App): Entry[] {
   return app.presets.map((preset): Entry => {
     const { title, about } = presetWords(app.text, preset);
-    return { kind: 'preset', id: preset.id, label: title, about, also: '' };
+    const words = PRESET_WORDS[preset.id] ?? '';
+    return { kind: 'preset', id: preset.id, label: title, about, also: words, names: words.split(', ') };
   });
 }
 

@@ -10,17 +10,36 @@ export interface Entry {
   about: string;
   /** Other words by which it is found: names of options, what other systems call it. */
   also: string;
+  /** Those of `also` that are as good as its label where a query is one of them, to the letter. */
+  names?: readonly string[];
 }
 
 const MOST = 20;
 const MISSED = Infinity;
 
+/** Words that make a question of what is looked for: texts have them anywhere, or not at all. */
+const ASKING = new Set([
+  'a', 'an', 'the', 'i', 'my', 'me', 'we', 'our', 'it', 'for', 'which', 'what', 'how', 'is', 'are', 'do', 'does', 'can', 'should', 'would', 'will',
+  'worth', 'best', 'better', 'good', 'help', 'need', 'use',
+  '哪个', '哪种', '哪些', '什么', '怎么', '怎样', '如何', '是否', '应该', '会', '能', '我', '我的', '的', '吗', '呢', '值得', '值得吗', '最好', '更好', '需要', '有用', '有用吗',
+]);
+
+/** The words of a query that an entry has to have: of a question, what it is about. */
+interface Query { typed: string; words: readonly string[]; isQuestion: boolean }
+
+function queryOf(text: string): Query {
+  const all = plain(text).replace(/[?？]/g, ' ').split(/\s+/).filter((word) => word !== '');
+  const telling = all.filter((word) => !ASKING.has(word));
+  const words = telling.length > 0 ? telling : all;
+  return { typed: all.join(' '), words, isQuestion: words.length < all.length };
+}
+
 /** The entries in which every word of the query occurs. Where two fit alike, the earlier one comes first. */
-export function find(entries: readonly Entry[], query: string): Entry[] {
-  const words = plain(query).split(/\s+/).filter((word) => word !== '');
-  if (words.length === 0) return [];
+export function find(entries: readonly Entry[], text: string): Entry[] {
+  const query = queryOf(text);
+  if (query.words.length === 0) return [];
   return entries
-    .map((entry, place) => ({ entry, place, distance: distanceOf(entry, words) }))
+    .map((entry, place) => ({ entry, place, distance: distanceOf(entry, query) }))
     .filter(({ distance }) => distance < MISSED)
     .sort((one, other) => one.distance - other.distance || one.place - other.place)
     .slice(0, MOST)
@@ -32,10 +51,19 @@ function plain(text: string): string {
   return text.toLowerCase().replace(/[-_]/g, ' ');
 }
 
-/** 0 where the label begins with the query; more the further away from the label its words occur. */
-function distanceOf({ id, label, about, also }: Entry, words: readonly string[]): number {
+const NAMED = 0.25;
+const BEGINS = 0.5;
+
+/**
+ * 0 where the label is the query. Then come those that have it among their names, those whose label begins with it and those
+ * in which a question stands as typed; and behind these more the further away from the label the words occur.
+ */
+function distanceOf({ id, label, about, also, names = [] }: Entry, { typed, words, isQuestion }: Query): number {
   const [name, path, other, text] = [label, id, also, about].map(plain) as [string, string, string, string];
-  if (name.startsWith(words.join(' '))) return 0;
+  const whole = words.join(' ');
+  if (name === whole) return 0;
+  if (names.map(plain).some((further) => further === whole || further === typed) || (isQuestion && name.startsWith(typed))) return NAMED;
+  if (name.startsWith(whole) || (isQuestion && [name, path, other].some((part) => part.includes(typed)))) return BEGINS;
   let sum = 0;
   for (const word of words) {
     if (name.split(/[\s(]/).some((part) => part.startsWith(word))) sum += 1;

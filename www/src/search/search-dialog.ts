@@ -13,6 +13,8 @@ export class SearchDialog extends LightElement {
   declare query: string;
   declare chosen: number;
   #entries: readonly Entry[] = [];
+  /** What stood in the list when further entries came: each keeps its place until the query is another one. */
+  #kept: { query: string; found: readonly Entry[] } | null = null;
 
   protected override watched(): Watchable[] {
     return [];
@@ -22,27 +24,43 @@ export class SearchDialog extends LightElement {
     const dialog = this.querySelector('dialog');
     if (dialog === null || dialog.open) return;
     this.#entries = entriesOf(this.app);
-    void wantEntries().then(() => {
-      this.#entries = entriesOf(this.app);
-      this.requestUpdate();
-    });
-    this.query = query;
-    this.chosen = 0;
+    this.#ask(query);
+    void wantEntries().then(() => { this.#takeLate(); });
     const box = this.querySelector('input');
     if (box !== null) box.value = query;
     dialog.showModal();
   }
 
+  #ask(query: string): void {
+    this.#kept = null;
+    this.query = query;
+    this.chosen = 0;
+  }
+
+  /** Lessons may come while a person is about to press: in a list that is shown they come last. */
+  #takeLate(): void {
+    const query = this.query ?? '';
+    const [before, found] = [this.#entries, this.#found(query)];
+    this.#entries = entriesOf(this.app);
+    const late = this.#entries.filter(({ kind, id }) => !before.some((entry) => entry.kind === kind && entry.id === id));
+    this.#kept = { query, found: [...found, ...find(late, query)] };
+    this.requestUpdate();
+  }
+
+  #found(query: string): readonly Entry[] {
+    return this.#kept?.query === query ? this.#kept.found : find(this.#entries, query);
+  }
+
   protected override render(): TemplateResult {
     const t = this.app.text.say(search);
     const query = this.query ?? '';
-    const found = find(this.#entries, query);
+    const found = this.#found(query);
     const chosen = Math.min(this.chosen ?? 0, found.length - 1);
     return html`
       <dialog class="search" aria-label=${t('label')} @click=${closeOnBackdrop}>
         <input type="text" role="combobox" autocomplete="off" spellcheck="false" aria-label=${t('label')} placeholder=${t('placeholder')}
           aria-expanded=${found.length > 0} aria-controls="search-results" aria-activedescendant=${found.length > 0 ? `found-${String(chosen)}` : nothing}
-          @input=${(event: Event) => { this.query = (event.target as HTMLInputElement).value; this.chosen = 0; }}
+          @input=${(event: Event) => { this.#ask((event.target as HTMLInputElement).value); }}
           @keydown=${(event: KeyboardEvent) => { this.#key(event, found, chosen); }}>
         <ul role="listbox" id="search-results" aria-label=${t('label')} ?hidden=${found.length === 0}>${found.map((entry, index) => html`
           <li role="option" id="found-${index}" data-found=${entry.kind} data-id=${entry.id} aria-selected=${index === chosen} @click=${() => { this.#go(entry); }}>

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { find, type Entry } from './find.js';
-import { DOCS, LIMITS, PARAMETER_WORDS, SECTIONS } from './topics.js';
+import { DOCS, LESSON_WORDS, LIMITS, PARAMETER_WORDS, PRESET_WORDS, SECTIONS } from './topics.js';
 
 const docs = (name: string): string => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
 const source = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
@@ -46,6 +46,19 @@ describe('sections and parameters', () => {
     }
     const table = source('generated/parameters.ts');
     for (const id of Object.keys(PARAMETER_WORDS)) expect(table, id).toContain(`"${id}"`);
+  });
+});
+
+describe('further words', () => {
+  const served = (name: string): unknown => JSON.parse(readFileSync(new URL(`../../../static/${name}`, import.meta.url), 'utf8'));
+
+  it('are of presets and lessons that there are, and of every question’s preset', () => {
+    const presets = served('presets/index.json') as string[];
+    expect(Object.keys(PRESET_WORDS).filter((id) => !presets.includes(id))).toEqual([]);
+    const questions = presets.filter((id) => (served(`presets/${id}.json`) as { group?: string }).group === 'will_it');
+    expect(questions.filter((id) => !/, .*\p{Script=Han}/u.test(PRESET_WORDS[id] ?? ''))).toEqual([]);
+    const lessons = (served('lessons/index.json') as { id: string }[]).map(({ id }) => id);
+    expect(Object.keys(LESSON_WORDS).filter((id) => !lessons.includes(id))).toEqual([]);
   });
 });
 

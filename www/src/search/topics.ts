@@ -52,7 +52,7 @@ export const LIMITS: readonly Limit[] = [
       en: 'Prompts have lengths and shared prefixes, no text. Instead: sessions stand for agents and tool calls (the time of a tool is think time), and shared prefixes for system prompts.',
       zh: '提示词只有长度和共享前缀，没有文字。替代办法：用会话表示智能体与工具调用（工具耗时即思考时间），用共享前缀表示系统提示词。',
     },
-    words: 'agent agents agentic tool call tool calls function calling quality accuracy semantic cache structured output guided decoding multimodal image vision 智能体 工具调用 内容 多模态',
+    words: 'agent agents tool call tool calls function calling quality accuracy semantic cache structured output guided decoding multimodal image vision 智能体 工具调用 内容 多模态',
   },
   {
     id: 'autoscaling', row: 'rules of autoscalers, failures of replicas',
@@ -147,6 +147,35 @@ export const LESSON_WORDS: Readonly<Record<string, string>> = {
   fairness: 'noisy neighbor noisy neighbour multi-tenant isolation 隔离',
   agents: 'agentic tool calls KV offload CPU tier 工具调用 KV 卸载',
   memory: 'out of memory OOM KV cache preemption 显存不足',
+};
+
+/** What presets are searched for by, in both languages, a comma between two names. */
+export const PRESET_WORDS: Readonly<Record<string, string>> = {
+  real: 'chatbot, realistic traffic, 真实流量',
+  lora_vllm: 'multi-LoRA, 多 LoRA',
+  burst: 'bursty traffic, spike, peak load, 尖峰, 洪峰',
+  mm1: 'queueing theory, 排队论',
+  static_batch: 'in-flight batching, dynamic batching, 动态批处理',
+  tail_prompt_budget: 'head of line blocking, tail latency, 队头阻塞, 长尾',
+  tail_mixed_prefill: 'tail latency, inter-token stalls, 长尾',
+  tail_mixed_decode: 'shortest job first, tail latency, 短作业优先, 长尾',
+  greedy_user: 'noisy neighbor, noisy neighbour, 多租户',
+  on_off_user: 'bursty tenant, bursty user, 突发用户',
+  newcomer: 'new tenant, new user, 新用户',
+  retry_storm: '429, backoff, thundering herd, 退避, 雪崩',
+  small_quota: 'rate limit, idle quota, quota lending, 限流, 借用配额',
+  leaks: 'gateway bug, 网关缺陷',
+  kv_memory: 'KV cache size, 显存大小',
+  will_long_context: 'long context, long prompts, summarisation, summarization, 长上下文, 长提示词',
+  will_few_slots: 'LoRA slots, LoRA swapping, 换入换出',
+  will_quota: 'rate limit, noisy neighbor, noisy neighbour, 限流',
+  will_gpu: 'cheaper GPU, GPU choice, 选卡',
+  will_prefix_cache: 'automatic prefix caching, prompt caching, cache hit rate, 提示词缓存, 命中率',
+  will_host_cache: 'CPU offload, CPU offloading, KV offload, KV offloading, KV cache offloading, host cache, host KV cache, host memory, host RAM, CPU tier, agentic, agentic traffic, coding agents, tool calls, '
+    + '主机缓存, 主机内存, CPU 卸载, KV 卸载, KV 缓存卸载, 内存分层, 编程智能体, 工具调用',
+  will_router: 'router, routing, prefix-aware routing, cache-aware router, cache-aware routing, KV-aware routing, load balancer, load balancing, session affinity, sticky sessions, agentic, agentic router, '
+    + 'agentic traffic, coding agents, tool calls, 路由, 路由器, 哪个路由器, 负载均衡, 缓存感知路由, 会话亲和, 编程智能体, 工具调用',
+  will_flags: 'vllm serve, 启动参数',
 };
 
 /** A page of the documentation by the name of its file. */

@@ -1,6 +1,6 @@
 // The gateway's panel, its section and its stories.
-import type { Page } from '@playwright/test';
-import { another, control, digest, drawn, expect, link, ONLY_WHOLE, open, settled, test, violations } from './page.js';
+import type { Locator, Page } from '@playwright/test';
+import { another, control, digest, drawn, expect, link, ONLY_WHOLE, open, openGroups, setNumber, settled, test, violations } from './page.js';
 
 const CHECKS = ['rpm', 'tpm', 'concurrency', 'queue', 'kv', 'ttft'];
 const STORIES = ['greedy_user', 'on_off_user', 'newcomer', 'retry_storm', 'small_quota', 'kv_memory', 'leaks', 'tail_prompt_budget', 'tail_mixed_prefill', 'tail_mixed_decode'];
@@ -168,6 +168,65 @@ for (const [place, story] of STORIES.entries()) {
     await expect.poll(() => cells('without')).toEqual(without);
     await expect.poll(() => cells('with'), { timeout: 20_000 }).toEqual(together);
     await expect(table.locator('th[data-side="without"] button')).toHaveAttribute('aria-pressed', 'true');
+  });
+}
+
+/** Stories of a choice and of a number: what they set, a third value of it, and what its run is called. */
+const THIRDS = [
+  { story: 'will_router', id: 'fleet.router', third: 'ps_session', name: 'production-stack, session' },
+  { story: 'will_host_cache', id: 'fleet.host_cache.gib', third: 60, name: /^Host KV cache.*: 60\W*GiB$/ },
+] as const;
+
+for (const { story, id, third, name } of THIRDS) {
+  test(`the story ${story} has numbers of a third value of its own setting beside the run without`, async ({ page, request }) => {
+    const { words: { en } } = await (await request.get(`presets/${story}.json`)).json() as { words: { en: { with: string; without: string } } };
+    await open(page, `#preset=${story}`);
+    await openGroups(page);
+    const table = page.locator(`[data-story="${story}"]`);
+    const button = (side: string): Locator => table.locator(`th[data-side="${side}"] button`);
+    const title = (side: string): Promise<string> => table.locator(`th[data-side="${side}"]`).evaluate((cell) => [...cell.childNodes].find((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim() !== '')?.textContent?.trim() ?? '');
+    const cells = async (side: string): Promise<string[]> => {
+      await expect(table.locator('td').filter({ hasText: 'computing' })).toHaveCount(0, { timeout: 20_000 });
+      return table.locator(`td[data-side="${side}"]`).allTextContents();
+    };
+    const set = async (value: string | number): Promise<void> => {
+      if (typeof value === 'number') await setNumber(page, id, value);
+      else await control(page, id).locator('select').selectOption(value);
+    };
+    const preset = await control(page, id).locator('select, input.value').inputValue();
+    const of = { with: await cells('with'), without: await cells('without') };
+    expect(await title('with')).toBe(en.with);
+    const before = await digest(page);
+
+    await set(third);
+    await expect.poll(() => digest(page)).not.toBe(before);
+    expect(await title('with')).toMatch(name);
+    expect(await title('without')).toBe(en.without);
+    await expect(button('with')).toHaveAttribute('aria-pressed', 'true');
+    const other = await cells('with');
+    expect(other.some((cell) => /\d/.test(cell))).toBe(true);
+    expect([...other].sort()).not.toEqual([...of.with].sort());
+    expect([...await cells('without')].sort()).toEqual([...of.without].sort());
+
+    // It stays beside the run without when that is shown, and is shown again from there.
+    await button('without').click();
+    await expect(button('without')).toHaveAttribute('aria-pressed', 'true');
+    expect(await cells('with')).toEqual(other);
+    expect(await title('with')).toMatch(name);
+    await button('with').click();
+    await expect(control(page, id).locator('select, input.value')).toHaveValue(String(third));
+    expect(await cells('with')).toEqual(other);
+
+    await set(typeof third === 'number' ? Number(preset) : preset);
+    await expect.poll(() => digest(page)).toBe(before);
+    expect(await title('with')).toBe(en.with);
+    expect(await cells('with')).toEqual(of.with);
+
+    // What cannot be run has no numbers, and none are waited for.
+    if (typeof third !== 'number') return;
+    await setNumber(page, id, -5);
+    await expect.poll(async () => (await cells('with')).every((cell) => !/\d/.test(cell))).toBe(true);
+    expect([...await cells('without')].sort()).toEqual([...of.without].sort());
   });
 }
 

@@ -11,6 +11,12 @@ use crate::models::Attention;
 pub enum Reserve {
     /// The tensors of an iteration, and a share for what is not counted: context, collectives, fragments.
     Margin(f64),
+    /// The share outside SGLang's own (`--mem-fraction-static`) is left to activations and graphs; of the memory that is there before
+    /// the weights are loaded.
+    Sglang {
+        /// Its share of the memory.
+        static_share: f64,
+    },
     /// What vLLM counts when it starts; the share outside its own is left alone.
     Vllm {
         /// Its share of the memory (`--gpu-memory-utilization`).
@@ -76,6 +82,10 @@ impl MemoryPlan {
         let kv_token_bytes = kv_token_bytes(deployment);
         let (activation_bytes, graph_bytes, other_bytes, margin) = match ask.reserve {
             Reserve::Margin(margin) => (activation_bytes(deployment, &ask.largest), 0.0, 0.0, margin),
+            Reserve::Sglang { static_share } => {
+                let before = vllm::other_bytes(deployment, VllmVersion::V0_33);
+                (0.0, 0.0, before * static_share, 1.0 - static_share)
+            }
             Reserve::Vllm { utilization, version } => (
                 vllm::activation_bytes(deployment, &ask.largest, version),
                 vllm::graph_bytes(deployment, &ask.largest, version),
@@ -93,7 +103,9 @@ impl MemoryPlan {
             (left.max(0.0), margin_bytes, left)
         };
         let pool = match ask.reserve {
-            Reserve::Margin(_) => Pool::of_tokens(kv_bytes, kv_token_bytes, ask.block_size),
+            Reserve::Margin(_) | Reserve::Sglang { .. } => {
+                Pool::of_tokens(kv_bytes, kv_token_bytes, ask.block_size)
+            }
             Reserve::Vllm { version, .. } => Pool::of_groups(deployment, ask, version, kv_bytes),
         };
         Self {

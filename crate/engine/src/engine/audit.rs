@@ -73,6 +73,8 @@ impl Fleet {
                 let of_request = context.requests[id].status;
                 context.requests[id].leg.replica == replica.index
                     && matches!(of_request, RequestStatus::Prefilling | RequestStatus::Decoding)
+                    && !(context.facts.lists_running
+                        && replica.running_list.has_released_adapter(&context, id))
             };
             let ids = RequestId::first(context.trace.len()).filter(holds);
             let adapters: Vec<u32> =

@@ -104,6 +104,8 @@ pub(crate) struct ScheduledBatch {
     /// Tokens of their answers that these get together.
     pub(crate) decode_tokens: u32,
     pub(crate) decode_kv_tokens: u64,
+    /// Tokens in KV memory of running requests that are not in it, of a scheduler that leaves all of them out.
+    pub(crate) idle_kv_tokens: u64,
     pub(crate) rank_sum: u64,
     pub(crate) any_adapter: bool,
     pub(crate) lora: LoraBatch,
@@ -163,6 +165,7 @@ impl ScheduledBatch {
         self.decodes = 0;
         self.decode_tokens = 0;
         self.decode_kv_tokens = 0;
+        self.idle_kv_tokens = 0;
         self.rank_sum = 0;
         self.any_adapter = false;
         self.lora = LoraBatch::default();

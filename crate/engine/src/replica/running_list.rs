@@ -141,12 +141,22 @@ impl RunningList {
     }
 
     /// The adapter of a request is in no later iteration, unless the request is admitted again.
-    fn release_adapter(&mut self, adapters: &mut Adapters, context: &ScheduleContext<'_>, place: u32) {
+    pub(super) fn release_adapter(
+        &mut self,
+        adapters: &mut Adapters,
+        context: &ScheduleContext<'_>,
+        place: u32,
+    ) {
         let entry = self.entry(place);
         if std::mem::take(&mut entry.has_adapter) {
             let (adapter, rank) = context.adapter(entry.id);
             adapters.release(adapter, rank);
         }
+    }
+
+    /// Whether a request runs whose adapter is in no later iteration.
+    pub(crate) fn has_released_adapter(&self, context: &ScheduleContext<'_>, id: RequestId) -> bool {
+        self.running_place(context, id).is_some_and(|place| !self.entries[place as usize].has_adapter)
     }
 
     /// A request needs its place no more.

@@ -7,7 +7,8 @@ use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{
     AdapterConfig, AdapterLoading, AdapterMemory, Equals, HostCache, HostEviction, KvGroup, KvGroups,
-    KvGroupsOfKind, LongPrefill, OffloadConnector, PoolConfig, Preemption, SchedulerKind, VllmRules,
+    KvGroupsOfKind, LongPrefill, OffloadConnector, PoolConfig, Preemption, RadixEviction, RetractionPolicy,
+    SchedulePolicy, SchedulerKind, SglangRules, VllmRules,
 };
 use servescope_workload::trace::{ClosedLoop, LabelMaker, NO_REQUEST, PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -103,6 +104,41 @@ prop_compose! {
 }
 
 prop_compose! {
+    /// Rules of SGLang's scheduler that its server starts with.
+    pub(crate) fn any_sglang()(
+        (chunked_prefill_size, prefill_max_requests) in (prop::option::weighted(0.8, 8u32..200), prop::option::weighted(0.2, 1u32..4)),
+        max_prefill_tokens in prop_oneof![Just(16_384u32), 40u32..300],
+        schedule_policy in prop::sample::select(&[
+            SchedulePolicy::Fcfs, SchedulePolicy::LongestPrefix, SchedulePolicy::DfsWeight, SchedulePolicy::LongestOutput,
+            SchedulePolicy::ResponseRatio, SchedulePolicy::ShortestPrefill,
+        ][..]),
+        schedule_conservativeness in prop_oneof![Just(1.0), Just(0.1), 0.0..1.5f64],
+        [enable_mixed_chunk, overlap_schedule, has_priorities] in any::<[bool; 3]>(),
+        radix_eviction_policy in prop::sample::select(&[
+            RadixEviction::Lru, RadixEviction::Lfu, RadixEviction::Fifo, RadixEviction::Filo, RadixEviction::Mru,
+            RadixEviction::Slru, RadixEviction::Priority,
+        ][..]),
+        threshold in prop::option::of(0u32..3),
+        retraction_policy in prop_oneof![Just(RetractionPolicy::Length), Just(RetractionPolicy::Priority)],
+        max_queued_requests in prop::option::weighted(0.2, 1u32..8),
+        (prefill_decode_interval, prefill_decode_interval_min_bs) in (prop_oneof![3 => Just(0u32), 1 => 1u32..5], 0u32..4),
+        (min_free_slots_delay, max_loras_per_batch) in (prop::option::weighted(0.2, 1u32..5), prop::option::of(1u32..4)),
+        clip_max_new_tokens in prop_oneof![Just(4096u32), 4u32..60],
+    ) -> SglangRules {
+        let takes_priorities = matches!(schedule_policy, SchedulePolicy::Fcfs | SchedulePolicy::LongestOutput);
+        SglangRules {
+            chunked_prefill_size, max_prefill_tokens, prefill_max_requests, schedule_policy, schedule_conservativeness,
+            enable_mixed_chunk, overlap_schedule, radix_eviction_policy,
+            enable_priority_scheduling: has_priorities && takes_priorities,
+            schedule_low_priority_values_first: false,
+            priority_scheduling_preemption_threshold: threshold,
+            retraction_policy, max_queued_requests, prefill_decode_interval, prefill_decode_interval_min_bs,
+            min_free_slots_delay, max_loras_per_batch, clip_max_new_tokens,
+        }
+    }
+}
+
+prop_compose! {
     pub(crate) fn any_config()(
         scheduler in prop::sample::select(&SchedulerKind::ALL[..]),
         replicas in 1u32..4,
@@ -124,6 +160,7 @@ prop_compose! {
         ],
         lora_compute in any::<bool>(),
         (rules, max_model_len) in any_rules(),
+        sglang in any_sglang(),
         adapters in any_adapters(),
         kv_groups in any_groups(),
     ) -> PoolConfig {
@@ -139,10 +176,19 @@ prop_compose! {
             lora_compute,
             host_cache: None,
             vllm: VllmRules::default(),
+            sglang: SglangRules::default(),
             blocks: if block_size == 1 { blocks * 8 } else { blocks },
         };
         match scheduler {
             SchedulerKind::LightLlm | SchedulerKind::Slora => PoolConfig { block_size: 1, blocks: blocks * 8, ..config },
+            SchedulerKind::Sglang => {
+                let chunk = sglang.chunked_prefill_size.map(|size| size.next_multiple_of(block_size));
+                PoolConfig {
+                    sglang: SglangRules { chunked_prefill_size: chunk, ..sglang },
+                    max_request_tokens: max_model_len,
+                    ..config
+                }
+            }
             SchedulerKind::VllmV1 => {
                 let config = PoolConfig { max_batch_tokens: max_batch_tokens.max(max_requests), ..config };
                 // Without chunks the longest request has to fit the budget.
@@ -305,7 +351,7 @@ prop_compose! {
 /// A model on this many stages as a scheduler runs on.
 pub(crate) fn on_its_stages(scheduler: SchedulerKind, cost: Toy) -> Toy {
     match scheduler {
-        SchedulerKind::LightLlm | SchedulerKind::Slora => Toy { stages: 1, ..cost },
+        SchedulerKind::LightLlm | SchedulerKind::Slora | SchedulerKind::Sglang => Toy { stages: 1, ..cost },
         _ => cost,
     }
 }

@@ -6,19 +6,33 @@ use servescope_engine::metrics::summary::SummaryContext;
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
 use servescope_engine::metrics::{Slo, fleet_summary, summarise, usage};
 use servescope_engine::request_timings::PrefixLookups;
-use servescope_engine::{Outcome, Report};
+use servescope_engine::{Outcome, PoolConfig, Rejection, Report, SchedulerKind};
 
-/// `longest` is the most tokens of a request: what would go beyond them is cut.
-pub(crate) fn check_requests(report: &Report, longest: u32) {
+/// Most tokens of an answer to a prompt: what would go beyond them is cut.
+fn room(config: &PoolConfig, input: u32) -> u32 {
+    if config.scheduler != SchedulerKind::Sglang {
+        return config.max_request_tokens.saturating_sub(input);
+    }
+    // init_req_max_new_tokens of SGLang: the longest request, then the pool in whole pages.
+    let (page, pool) = (config.block_size, config.blocks * config.block_size);
+    let longest = config.max_request_tokens.min(pool) - 1;
+    let in_pool = pool.saturating_sub(input.next_multiple_of(page) + page + 1);
+    longest.saturating_sub(input + 1).min(in_pool).max(1)
+}
+
+/// What holds of the requests of a pool.
+pub(crate) fn check_requests(report: &Report, config: &PoolConfig) {
     for (id, result) in report.results.iter().enumerate() {
         let arrival = report.trace.arrival_us[id];
         let (scheduled, first) = (report.scheduled_us(id), report.first_token_us(id));
         match result.outcome {
             Outcome::Completed => {
-                let room = longest.saturating_sub(report.trace.input_tokens[id]);
+                let room = room(config, report.trace.input_tokens[id]);
                 assert_eq!(result.produced, report.trace.output_tokens[id].min(room), "request {id}");
             }
             Outcome::Cancelled => assert_eq!(scheduled.is_some(), result.finish_us.is_some(), "request {id}"),
+            // SGLang lets it in with one token, and ends it with that.
+            Outcome::Rejected(Rejection::RequestTooLong) if config.scheduler == SchedulerKind::Sglang => {}
             Outcome::Rejected(_) | Outcome::TimedOut => {
                 assert!(scheduled.is_none() && result.finish_us.is_none(), "request {id}");
             }
@@ -95,7 +109,10 @@ pub(crate) fn check_tokens(report: &Report) {
         // Where all of a prompt was loaded, its last token is computed again.
         let loads = report.timeline.kv_copies.iter().filter(|copy| copy.is_load);
         let again = loads.map(|copy| copy.requests.len() as u64).sum::<u64>();
-        assert!(read + cached <= completed + asked(Outcome::Cancelled) + again, "prompt tokens");
+        // SGLang reads a token in the place of a prompt that is too long.
+        let refused = Outcome::Rejected(Rejection::RequestTooLong);
+        let refused = report.results.iter().filter(|result| result.outcome == refused).count() as u64;
+        assert!(read + cached <= completed + asked(Outcome::Cancelled) + again + refused, "prompt tokens");
     }
 }
 

@@ -21,10 +21,10 @@ fn is_true_to_its_numbers(decision: &Decision, config: &PoolConfig) -> bool {
         (Verdict::Admitted | Verdict::Loads | Verdict::SwappedIn, Test::KvBlocks) => {
             need <= have + config.watermark_blocks
         }
-        (Verdict::Admitted, Test::PeakTokens) => need < have,
+        (Verdict::Admitted, Test::PeakTokens | Test::ExpectedTokens) => need < have,
         // The last block of an index may end behind the prompt's last token that is looked up, never behind the prompt.
         (Verdict::Routed, Test::CachedPrompt) => have <= need,
-        (Verdict::Waits, Test::PeakTokens) => need >= have,
+        (Verdict::Waits, Test::PeakTokens | Test::ExpectedTokens) => need >= have,
         (
             Verdict::Waits
             | Verdict::Skipped

@@ -83,13 +83,14 @@ proptest! {
         let (report, left) = run_queued(&trace, (rules, config), cost, &queueing);
         prop_assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
         prop_assert!(report.timeline.iterations.iter().all(|run| run.blocks <= config.blocks));
-        check_requests(&report, config.max_request_tokens);
+        check_requests(&report, &config);
         check_waits(&report, rules.queue_timeout_us);
         check_tokens(&report);
         check_memory(&report);
         if cost.stages == 1 {
             let passes_over = config.adapters.memory == AdapterMemory::Slots;
-            let is_in_turn = !passes_over && matches!(queueing.policy, QueuePolicy::Fcfs | QueuePolicy::Rpm { .. });
+            let has_own_order = config.scheduler == SchedulerKind::Sglang;
+            let is_in_turn = !passes_over && !has_own_order && matches!(queueing.policy, QueuePolicy::Fcfs | QueuePolicy::Rpm { .. });
             check_work(&report, is_in_turn);
         }
     }
@@ -135,7 +136,7 @@ proptest! {
         let together = run_queued(&trace, (rules, config), cost, &queueing).0;
         let alone = fleet(Arc::clone(&trace), (rules, config), cost).with_queue_policy(queueing).without_fast_forward();
         prop_assert!(together == alone.run());
-        check_requests(&together, config.max_request_tokens);
+        check_requests(&together, &config);
         check_waits(&together, rules.queue_timeout_us);
         check_tokens(&together);
         check_memory(&together);
@@ -171,7 +172,8 @@ proptest! {
         let mut heard = heard.lock().unwrap().clone();
         reported.sort_by_cached_key(key);
         heard.sort_by_cached_key(key);
-        if config.scheduler != SchedulerKind::VllmV1 || cost.stages > 1 {
+        let forms_ahead = matches!(config.scheduler, SchedulerKind::VllmV1 | SchedulerKind::Sglang);
+        if !forms_ahead || cost.stages > 1 {
             prop_assert_eq!(reported, heard);
             return Ok(());
         }

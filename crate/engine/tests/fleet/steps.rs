@@ -54,7 +54,8 @@ fn check_replica(replica: &ReplicaSnapshot, config: &PoolConfig) -> Result<(), T
     prop_assert_eq!(replica.waiting.len(), (replica.waiting_count as usize).min(MOST_LISTED));
     let blocks: u32 = replica.holders.iter().map(|holder| holder.blocks).sum();
     if config.scheduler != SchedulerKind::Static {
-        prop_assert_eq!(blocks - kv.shared + kv.copied, kv.used, "{:?}", replica.holders);
+        let in_tree = replica.radix.map_or(0, |tree| tree.locked / kv.block_tokens);
+        prop_assert_eq!(blocks - kv.shared + kv.copied + in_tree, kv.used, "{:?}", replica.holders);
     }
     Ok(())
 }

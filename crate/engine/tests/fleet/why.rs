@@ -95,7 +95,8 @@ fn check_causes(
     if !matches!(kind, SchedulerKind::Slora | SchedulerKind::LightLlm | SchedulerKind::VllmV1) {
         impossible.push(Cause::InterleavingRule);
     }
-    if config.adapters.memory != AdapterMemory::Slots {
+    // SGLang bounds the adapters of a batch wherever they are.
+    if config.adapters.memory != AdapterMemory::Slots && kind != SchedulerKind::Sglang {
         impossible.push(Cause::AdapterSlots);
     }
     if !matches!(config.preemption, Preemption::Swap { .. }) {

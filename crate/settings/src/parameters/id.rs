@@ -26,7 +26,10 @@ ids! {
 
     BatchMaxTokens MaxRunning MaxRequestTokens MaxInputTokens DecodeSteps IdlePoll OriginalBlocking
     SchedulerKind ReserveFullIsl AsyncScheduling ChunkedPrefill LongPrefillTokens LongPrefillAdaptive
-    PrefillInterval MaxActiveSeqs MaxQueuedTokens SchedulerOrder OrderClient FairWeights FairCost
+    PrefillInterval MaxActiveSeqs MaxQueuedTokens
+    PrefillChunk MaxPrefillTokens PrefillMaxRequests SchedulePolicy Conservativeness MixedChunk RadixEviction
+    ClipMaxNewTokens MaxQueuedRequests DecodeInterval DecodeIntervalLeast MinFreeSlots SlotPreemption
+    SlotPreemptionThreshold RetractionPolicy SchedulerOrder OrderClient FairWeights FairCost
     FairInputPrice FairOutputPrice FairCharging FairLift FairPrediction PredictionOf PredictionRange
     DrrQuantum RpmLimit AbortBound ClusterAdapters PriorityClasses PriorityAgeing PrefetchAdapters
 

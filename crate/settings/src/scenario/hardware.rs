@@ -8,7 +8,7 @@ use servescope_cost::{
     memory_plan::{Ask, MemoryPlan, Reserve, vidur},
     models::{MODELS, Model, OWN},
 };
-use servescope_engine::AdapterMemory;
+use servescope_engine::{AdapterMemory, SchedulerKind};
 use servescope_workload::stream::Stream;
 
 use super::Scenario;
@@ -148,10 +148,12 @@ impl Scenario {
     pub fn memory_plan(&self, ranks: AdapterRanks) -> MemoryPlan {
         let kv_gib = if self.is_active(Id::KvCacheGib) { self.number(Id::KvCacheGib) } else { 0.0 };
         let margin = self.number(Id::MemoryMargin);
-        let reserve = if self.is_vllm_v1() {
-            Reserve::Vllm { utilization: 1.0 - margin, version: self.vllm_version() }
-        } else {
-            Reserve::Margin(margin)
+        let reserve = match self.chosen(choices::SCHEDULER) {
+            SchedulerKind::VllmV1 => {
+                Reserve::Vllm { utilization: 1.0 - margin, version: self.vllm_version() }
+            }
+            SchedulerKind::Sglang => Reserve::Sglang { static_share: 1.0 - margin },
+            _ => Reserve::Margin(margin),
         };
         let ask = Ask {
             largest: self.largest_iteration(),
@@ -170,7 +172,7 @@ impl Scenario {
     }
 
     /// Bytes of each GPU that are set apart for adapters.
-    fn reserved_bytes(&self, ranks: AdapterRanks) -> f64 {
+    pub(super) fn reserved_bytes(&self, ranks: AdapterRanks) -> f64 {
         let deployment = self.deployment();
         match self.chosen(choices::ADAPTER_MEMORY) {
             _ if ranks.count == 0 => 0.0,

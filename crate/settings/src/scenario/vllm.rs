@@ -53,6 +53,9 @@ impl Scenario {
 
     /// The share of the memory that is left alone where none is given.
     pub(super) fn usual_margin(&self) -> Value {
+        if self.is_sglang() && self.cost_kind() != CostKind::Linear {
+            return Value::Number(self.sglang_margin());
+        }
         if !self.is_vllm_v1() {
             return Value::Number(OTHERS_MARGIN);
         }
@@ -64,6 +67,9 @@ impl Scenario {
     /// (vllm/platforms/interface.py, `update_block_size_for_backend`, `_align_hybrid_block_size`).
     pub(super) fn usual_block_size(&self) -> Value {
         let usual = Id::BlockSize.row().default_value();
+        if self.is_sglang() {
+            return Value::Number(1.0);
+        }
         if !self.is_vllm_v1() || self.cost_kind() == CostKind::Linear {
             return usual;
         }
@@ -91,7 +97,7 @@ impl Scenario {
     /// The bound on prompt and output where none is given. vLLM's `max_model_len` is the model's longest context; where the cost
     /// names no model, what fits into the pool, as under `auto`.
     pub(super) fn usual_longest_request(&self) -> Value {
-        if !self.is_vllm_v1() {
+        if !self.is_vllm_v1() && !self.is_sglang() {
             return Value::Number(OTHERS_LONGEST_REQUEST);
         }
         Value::Number(match self.cost_kind() {
@@ -126,11 +132,14 @@ impl Scenario {
         if self.is_vllm_v1() {
             return Value::Number(self.vllm_defaults().1.min(self.whole(Id::BatchMaxTokens)).into());
         }
-        Value::Number(OTHERS_MAX_RUNNING)
+        Value::Number(if self.is_sglang() { self.sglang_max_running() } else { OTHERS_MAX_RUNNING })
     }
 
-    /// The largest CUDA graph where none is given: vLLM's rule, whichever scheduler runs.
+    /// The largest CUDA graph where none is given: SGLang's own, otherwise vLLM's rule, whichever scheduler runs.
     pub(super) fn usual_captured_tokens(&self) -> Value {
+        if self.is_sglang() && self.cost_kind() != CostKind::Linear {
+            return Value::Number(self.sglang_captured_tokens().into());
+        }
         let has_budget = !matches!(
             self.chosen(choices::SCHEDULER),
             SchedulerKind::Static | SchedulerKind::Orca | SchedulerKind::Sarathi

@@ -92,6 +92,7 @@ export const gateway = area('gateway', {
   'story.ttft_p99': 'P99 TTFT, all',
   'story.queue_mean': 'Mean queueing delay',
   'story.tbt_max': 'Longest gap between two tokens',
+  'story.setting': '{name}: {value}',
   'story.chart': '{chart}: {run}',
   'story.client_mean': '{client}: mean TTFT',
   'story.client_p99': '{client}: P99 TTFT',

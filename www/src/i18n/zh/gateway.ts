@@ -92,6 +92,7 @@ export const gateway: Translation<typeof english> = {
   'story.ttft_p99': 'P99 TTFT（全体）',
   'story.queue_mean': '平均排队时间',
   'story.tbt_max': '相邻两个 token 的最大间隔',
+  'story.setting': '{name}：{value}',
   'story.chart': '{chart}：{run}',
   'story.client_mean': '{client}：平均 TTFT',
   'story.client_p99': '{client}：P99 TTFT',

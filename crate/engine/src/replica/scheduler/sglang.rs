@@ -29,6 +29,7 @@ use super::{
     QueueScan, Replica, ScheduleContext, ScheduledBatch, SchedulerCounts, SchedulerFacts, SchedulerRules,
     SchedulerSetup, Steady,
 };
+use crate::config::adapters::{AdapterConfig, AdapterMemory};
 use crate::config::sglang::{SchedulePolicy, SglangRules};
 use crate::record::request_timings::PrefixLookups;
 use crate::replica::batch_scheduler::RadixState;
@@ -124,6 +125,7 @@ impl SchedulerRules for Sglang {
             cancels_late: true,
             lists_running: true,
             batches_ahead: u32::from(config.sglang.overlap_schedule),
+            managed_adapters: adapters_beside_pool(config.adapters),
             queues_empty_batches: true,
             drops_tokens_of_preempted: true,
             ..SchedulerFacts::of_iterations(config)
@@ -133,6 +135,15 @@ impl SchedulerRules for Sglang {
     fn refuses(&self, _config: &PoolConfig, _blocks: u32, _tokens: [u32; 2]) -> Option<Rejection> {
         None
     }
+}
+
+/// SGLang keeps adapters in memory of their own, never in the KV pool.
+fn adapters_beside_pool(adapters: AdapterConfig) -> AdapterConfig {
+    let memory = match adapters.memory {
+        AdapterMemory::Unified => AdapterMemory::Resident,
+        memory => memory,
+    };
+    AdapterConfig { memory, prefetch: false, ..adapters }
 }
 
 impl BatchScheduler for State {

@@ -7,8 +7,8 @@ use servescope_engine::gateway::config::{Charge, RetryKind};
 use servescope_engine::gateway::load::LoadPolicy;
 use servescope_engine::queue::{Client, OutputAccounting, Prediction, TokenCost};
 use servescope_engine::{
-    AdapterMemory, CountSource, HostEviction, IndexKind, MissTarget, OffloadConnector, RouterKind,
-    SchedulerKind,
+    AdapterMemory, CountSource, HostEviction, IndexKind, MissTarget, OffloadConnector, RadixEviction,
+    RetractionPolicy, RouterKind, SchedulePolicy, SchedulerKind,
 };
 use servescope_workload::ArrivalsPer;
 use servescope_workload::sessions::AtCap;
@@ -26,6 +26,30 @@ foreign_choices! {
         LightLlm = "lightllm",
         VllmV1 = "vllm_v1",
         Sglang = "sglang",
+    }
+
+    SchedulePolicy (SCHEDULE_POLICY = SchedulePolicy) {
+        Fcfs = "fcfs",
+        LongestPrefix = "lpm",
+        DfsWeight = "dfs_weight",
+        LongestOutput = "lof",
+        ResponseRatio = "hrrn",
+        ShortestPrefill = "shortest_prefill_first",
+    }
+
+    RadixEviction (RADIX_EVICTION = RadixEviction) {
+        Lru = "lru",
+        Lfu = "lfu",
+        Fifo = "fifo",
+        Filo = "filo",
+        Mru = "mru",
+        Slru = "slru",
+        Priority = "priority",
+    }
+
+    RetractionPolicy (RETRACTION_POLICY = RetractionPolicy) {
+        Length = "length",
+        Priority = "priority",
     }
 
     Client (QUEUE_CLIENT = OrderClient, GATEWAY_CLIENT = GatewayClient) {

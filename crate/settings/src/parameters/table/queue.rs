@@ -3,8 +3,8 @@
 use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices;
 use crate::parameters::conditions::{
-    BY_CLIENT, COUNTED, DRR, FAIR, HAS_ADAPTERS, PREDICTS, PRIORITY, SLORA, SOME_USERS, VLLM_V1, VTC, above,
-    any, when_in, when_not_in,
+    BY_CLIENT, COUNTED, DRR, FAIR, FORMS_AHEAD, HAS_ADAPTERS, PREDICTS, PRIORITY, SGLANG, SGLANG_PRIORITY,
+    SLORA, SOME_USERS, VLLM_V1, VTC, above, any, when_in, when_not_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -15,16 +15,16 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::BatchMaxTokens, row("scheduler.batch_max_tokens", "batch", "queue", whole(1.0, 100_000_000.0, 8192.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
         .also(&["scheduler.max_num_batched_tokens"])
         .when(&[
-            when_not_in(Id::SchedulerKind, &["sarathi"]),
+            when_not_in(Id::SchedulerKind, &["sarathi", "sglang"]),
             any(&[when_not_in(Id::SchedulerKind, &["static", "orca"]), when_in(Id::MemoryPlan, &["whole"])]),
         ])
         .doc("Token budget", "vLLM v1: most tokens of one iteration, prompts and decoding together (--max-num-batched-tokens), by default 2048, 8192 on an H100, 16384 on a GPU with 160 GB; at least the longest request where chunked prefill is off. The others: most prompt tokens of one prefill (S-LoRA's batch_max_tokens), by default a sixth of the pool, at least the longest request.")),
     (Id::MaxRunning, row("scheduler.max_running_requests", "run", "queue", whole(1.0, 1_000_000.0, 1024.0)).unit("requests").log(1.0, 1000.0, 1.0)
         .also(&["scheduler.max_num_seqs"])
-        .doc("Max running requests", "Most requests that run together (vLLM's --max-num-seqs). vLLM v1's default is 256, 1024 on a GPU from 80 GB (the A100 left out), and never above the token budget.")),
+        .doc("Max running requests", "Most requests that run together (vLLM's --max-num-seqs). vLLM v1's default is 256, 1024 on a GPU from 80 GB (the A100 left out), and never above the token budget; SGLang's (--max-running-requests) 2048 to 4096 by its pool, and never above half of the pool's tokens.")),
     (Id::MaxRequestTokens, row("scheduler.max_request_tokens", "maxreq", "queue", whole(2.0, 100_000_000.0, 40_960.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
         .also(&["scheduler.max_model_len"])
-        .doc("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length; its default is the model's longest context, or where the iteration-time model is linear, which names no model, the KV pool (--max-model-len auto).")),
+        .doc("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length; SGLang (--context-length) cuts outputs, too, and refuses a prompt that leaves fewer than six tokens; the default of both is the model's longest context, or where the iteration-time model is linear, which names no model, the KV pool (--max-model-len auto).")),
     (Id::MaxInputTokens, row("scheduler.max_input_tokens", "maxin", "queue", whole(1.0, 100_000_000.0, 2048.0)).unit("tokens").log(16.0, 16_384.0, 1.0)
         .when(SLORA)
         .doc("Max prompt length", "A longer prompt is rejected (S-LoRA's max_req_input_len).")),
@@ -44,8 +44,8 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(VLLM_V1)
         .doc("Whole prompt must fit", "A waiting request is admitted only where the blocks of its whole prompt are free, though it takes those of its first chunk only (vLLM's --scheduler-reserve-full-isl).")),
     (Id::AsyncScheduling, row("scheduler.async_scheduling", "asy", "queue", Kind::Flag(true))
-        .when(VLLM_V1)
-        .doc("Asynchronous scheduling", "An iteration is scheduled when the one before it begins, so that the GPU never waits for the scheduler; an arrival waits up to one iteration longer (vLLM's --async-scheduling). Across pipeline stages a request decodes in one of as many iterations as there are stages, and the first stage waits until the request's last token has left the last one.")),
+        .when(FORMS_AHEAD)
+        .doc("Asynchronous scheduling", "An iteration is scheduled when the one before it begins, so that the GPU never waits for the scheduler; an arrival waits up to one iteration longer (vLLM's --async-scheduling, SGLang's overlap schedule). Across pipeline stages a request decodes in one of as many iterations as there are stages, and the first stage waits until the request's last token has left the last one.")),
     (Id::ChunkedPrefill, row("scheduler.enable_chunked_prefill", "ecp", "queue", Kind::Flag(true))
         .when(VLLM_V1)
         .doc("Chunked prefill", "A prompt that does not fit into the rest of the token budget is cut; switched off, it waits (vLLM's --enable-chunked-prefill).")),
@@ -64,6 +64,51 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::MaxQueuedTokens, row("scheduler.max_num_queued_tokens", "mqt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 1_000_000.0, 1000.0)
         .when(VLLM_V1)
         .off_at_zero().doc("Max queued tokens", "A request is rejected (503) while prompts of this many tokens wait for their first output token (vLLM's max_num_queued_tokens). 0 = no limit.")),
+    (Id::PrefillChunk, row("scheduler.chunked_prefill_size", "cps", "queue", whole(0.0, 100_000_000.0, 8192.0)).unit("tokens").linear(0.0, 16_384.0, 128.0)
+        .when(SGLANG)
+        .off_at_zero().doc("Chunked prefill size", "Most prompt tokens of a batch of prompts; a longer prompt is cut, and the rest of it goes first in the next one (SGLang's --chunked-prefill-size). Its default follows the GPU's memory: 2048 below 20 GiB, 4096 below 60, 8192 below 160, 16384 above. 0 = off (-1 there): prompts are not cut.")),
+    (Id::MaxPrefillTokens, row("scheduler.max_prefill_tokens", "mpt", "queue", whole(1.0, 100_000_000.0, 16_384.0)).unit("tokens").log(64.0, 131_072.0, 1.0)
+        .when(SGLANG)
+        .doc("Max prefill tokens", "Prompt tokens at which a batch of prompts takes no further one; a single prompt may have more (SGLang's --max-prefill-tokens).")),
+    (Id::PrefillMaxRequests, row("scheduler.prefill_max_requests", "pmr", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 64.0, 1.0)
+        .when(SGLANG)
+        .off_at_zero().doc("Max prompts of a batch", "Most prompts in a batch of prompts (SGLang's --prefill-max-requests). 0 = no limit.")),
+    (Id::SchedulePolicy, row("scheduler.schedule_policy", "spo", "queue", choice(choices::SCHEDULE_POLICY))
+        .when(SGLANG)
+        .doc("Schedule policy", "In which order SGLang looks at waiting requests (--schedule-policy): as they came; longest known prefix first (lpm); by the radix tree, the branch with most requests first (dfs-weight); largest max_tokens first (lof); highest response ratio next (hrrn); fewest tokens to compute first. lpm and hrrn act as fcfs while more than 128 wait. With priorities it is fcfs or lof.")),
+    (Id::Conservativeness, row("scheduler.schedule_conservativeness", "scv", "queue", number(0.0, 10.0, 1.0)).linear(0.0, 2.0, 0.05)
+        .when(SGLANG)
+        .doc("Schedule conservativeness", "How much of what is left of its max_tokens a running request is expected to need, as a factor of .7 to begin with (SGLang's --schedule-conservativeness): the new token ratio falls to .14 of that in 600 decodes, and a retraction raises it. Lower lets more requests in, and retracts more.")),
+    (Id::MixedChunk, row("scheduler.enable_mixed_chunk", "emc", "queue", Kind::Flag(false))
+        .when(&[when_in(Id::SchedulerKind, &["sglang"]), above(Id::PrefillChunk, 0.0)])
+        .doc("Mixed chunk", "Running requests decode in batches of prompts, too, and take from the chunk (SGLang's --enable-mixed-chunk); off: they wait while prompts are processed.")),
+    (Id::RadixEviction, row("scheduler.radix_eviction_policy", "rdx", "queue", choice(choices::RADIX_EVICTION))
+        .when(&[when_in(Id::SchedulerKind, &["sglang"]), when_in(Id::PrefixCache, &["true"])])
+        .doc("Radix eviction policy", "Which leaf of the radix tree of cached prefixes is evicted first when memory is needed (SGLang's --radix-eviction-policy).")),
+    (Id::ClipMaxNewTokens, row("scheduler.clip_max_new_tokens", "cmn", "queue", whole(1.0, 100_000_000.0, 4096.0)).unit("tokens").log(16.0, 131_072.0, 1.0)
+        .when(SGLANG)
+        .doc("Clip of max_tokens", "Most tokens that an answer is expected to need when a request is let in, whatever its max_tokens are (SGLang's environment variable SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION).")),
+    (Id::MaxQueuedRequests, row("scheduler.max_queued_requests", "mxq", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 1000.0, 1.0)
+        .when(SGLANG)
+        .off_at_zero().doc("Max queued requests", "Most waiting requests of a replica; the next one is rejected (503), with priorities the worst one (SGLang's --max-queued-requests). 0 = no limit.")),
+    (Id::DecodeInterval, row("scheduler.prefill_decode_interval", "pdi", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("iterations").linear(0.0, 32.0, 1.0)
+        .when(SGLANG)
+        .doc("Prefill-decode interval", "So many batches of decodes come after a batch of prompts, also between two pieces of a prompt (SGLang's prefill_decode_interval).")),
+    (Id::DecodeIntervalLeast, row("scheduler.prefill_decode_interval_min_bs", "pdm", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 256.0, 1.0)
+        .when(&[when_in(Id::SchedulerKind, &["sglang"]), above(Id::DecodeInterval, 0.0)])
+        .doc("Smallest batch of the interval", "With fewer running requests than this, prompts do not wait for the interval (SGLang's prefill_decode_interval_min_bs).")),
+    (Id::MinFreeSlots, row("scheduler.min_free_slots_delay", "mfs", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 256.0, 1.0)
+        .when(SGLANG)
+        .off_at_zero().doc("Min free slots", "While requests run, prompts wait until so many requests may join (SGLang's min_free_slots_delay). 0 = off.")),
+    (Id::SlotPreemption, row("scheduler.priority_preemption", "ppr", "queue", Kind::Flag(true))
+        .when(&[SGLANG_PRIORITY])
+        .doc("Priority preemption", "Where all request slots are taken, a waiting request takes those of running ones of lower priority (off: SGLang's --disable-priority-preemption).")),
+    (Id::SlotPreemptionThreshold, row("scheduler.priority_preemption_threshold", "ppt", "queue", whole(0.0, 1_000_000.0, 10.0)).linear(0.0, 100.0, 1.0)
+        .when(&[SGLANG_PRIORITY, when_in(Id::SlotPreemption, &["true"])])
+        .doc("Preemption threshold", "By more than this a waiting request has to be better, in classes, to take the slot of a running one (SGLang's --priority-scheduling-preemption-threshold).")),
+    (Id::RetractionPolicy, row("scheduler.retraction_policy", "rtp", "queue", choice(choices::RETRACTION_POLICY))
+        .when(&[SGLANG_PRIORITY])
+        .doc("Retraction policy", "Which running requests keep their memory when it runs out: those with most output, or those of the better priority first (SGLang's --retraction-policy).")),
     (Id::SchedulerOrder, row("scheduler.order", "order", "queue", choice(choices::Order::SCHEDULER))
         .doc("Scheduling policy", "The order in which waiting requests are considered, in each replica's waiting queue. Early abort, adapter clustering, one adapter a batch and least padding need S-LoRA's batches.")),
     (Id::OrderClient, row("scheduler.client", "oc", "queue", choice(choices::QUEUE_CLIENT))
@@ -112,7 +157,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(&[PRIORITY])
         .doc("Priority classes", "Priority class of each client, assigned cyclically; a lower number is served first.")),
     (Id::PriorityAgeing, row("scheduler.priority.ageing_s", "pa", "queue", number(0.0, 1e7, 10.0)).unit("s").linear(0.0, 120.0, 1.0)
-        .when(&[PRIORITY])
+        .when(&[PRIORITY, any(&[when_not_in(Id::SchedulerKind, &["sglang"]), when_in(Id::GatewayOrder, &["priority"])])])
         .doc("Aging", "Waiting this long makes up for one class; 0 is first come, first served.")),
     (Id::PrefetchAdapters, row("scheduler.prefetch_adapters", "pre", "queue", Kind::Flag(false))
         .when(&[

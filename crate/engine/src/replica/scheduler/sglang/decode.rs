@@ -21,7 +21,7 @@ impl State {
         context: &mut ScheduleContext<'_>,
     ) -> bool {
         let before = self.running.requests.len();
-        let ends = self.without_those_that_end();
+        let ends = self.without_those_that_end(list, replica, context);
         if self.running.requests.is_empty() {
             self.running.is_full = false;
             return false;
@@ -54,7 +54,12 @@ impl State {
     }
 
     /// Requests of which the batch under way is known to make the last token are in no further one. Says whether there are any.
-    pub(super) fn without_those_that_end(&mut self) -> bool {
+    pub(super) fn without_those_that_end(
+        &mut self,
+        list: &mut RunningList,
+        replica: &mut Replica,
+        context: &ScheduleContext<'_>,
+    ) -> bool {
         let Some(first) = self.under_way.front().filter(|_| self.rules.overlap_schedule) else {
             return false;
         };
@@ -67,6 +72,12 @@ impl State {
         let stays: Vec<RequestId> =
             self.running.requests.iter().copied().filter(|id| !ends(id) && !has_gone(id)).collect();
         if any_ends {
+            // Their adapters are in no further batch.
+            for &id in self.running.requests.iter().filter(|id| !stays.contains(id)) {
+                if let Some(place) = list.running_place(context, id) {
+                    list.release_adapter(&mut replica.adapters, context, place);
+                }
+            }
             self.running.requests = stays;
         }
         any_ends

@@ -67,7 +67,7 @@ impl State {
             if self.places(0) <= 0 && !preempts {
                 self.is_full_for(BlockReason::RunningCap);
                 self.stop = Some(BlockReason::RunningCap);
-                self.tell_cap(replica, context);
+                self.tell_cap(replica, context, 0 - self.places(0));
                 return None;
             }
         }
@@ -116,9 +116,10 @@ impl State {
         self.full_for = reason;
     }
 
-    fn tell_cap(&self, replica: &Replica, context: &mut ScheduleContext<'_>) {
-        let (running, slots) = (self.running.requests.len() + 1, self.slots);
-        context.queue_waits(replica.index, || Compared::new(Test::RunningCap, running, slots));
+    /// Nobody joins: `beyond` more than may have joined already, or would.
+    fn tell_cap(&self, replica: &Replica, context: &mut ScheduleContext<'_>, beyond: i64) {
+        let needed = i64::from(self.slots) + beyond + 1;
+        context.queue_waits(replica.index, || Compared::new(Test::RunningCap, needed as u32, self.slots));
     }
 
     /// Tokens that a running request is expected to need still.
@@ -226,7 +227,9 @@ impl State {
         adapters.extend(adder.taken.iter().map(|&id| self.of(id).adapter));
         adapters.sort_unstable();
         adapters.dedup();
-        let most_adapters = self.rules.max_loras_per_batch.filter(|_| context.config.lora_compute);
+        let slots = replica.adapters.max_loras();
+        let most_adapters = self.rules.max_loras_per_batch.map_or(slots, |most| most.min(slots));
+        let most_adapters = Some(most_adapters).filter(|&most| most < u32::MAX);
         for id in self.line.clone() {
             if self.budget(adder) == Budget::NoTokens {
                 self.stop = Some(BlockReason::PromptBudget);
@@ -242,14 +245,17 @@ impl State {
                 continue;
             }
             let with_slot = adder.taken.iter().filter(|&&other| self.of(other).has_slot).count() as u32;
-            if adder.taken.len() as i64 >= self.places(with_slot) {
+            let beyond = adder.taken.len() as i64 - self.places(with_slot);
+            if beyond >= 0 {
                 self.is_full_for(BlockReason::RunningCap);
             }
             if self.running.is_full
                 && !(self.preempts() && self.preempts_for(adder, list, replica, context, id))
             {
                 self.stop = Some(self.full_for);
-                self.tell_cap(replica, context);
+                if self.full_for == BlockReason::RunningCap {
+                    self.tell_cap(replica, context, beyond.max(0));
+                }
                 return;
             }
             self.look_up(id);
@@ -309,7 +315,7 @@ impl State {
             None if taken > 0 && rounded >= adder.input => {
                 return (
                     Budget::NoTokens,
-                    Compared::new(Test::TokenBudget, tokens, adder.input.max(0) as u32),
+                    Compared::new(Test::TokenBudget, rounded as u32, (adder.input - 1).max(0) as u32),
                 );
             }
             Some(chunk) if rounded > chunk => {
@@ -317,7 +323,10 @@ impl State {
                 let cuts_one =
                     self.rules.schedule_policy == SchedulePolicy::ShortestPrefill && self.half_read.is_some();
                 if cuts_one || whole == 0 {
-                    return (Budget::NoTokens, Compared::new(Test::TokenBudget, tokens, chunk.max(0) as u32));
+                    return (
+                        Budget::NoTokens,
+                        Compared::new(Test::TokenBudget, rounded as u32, chunk.max(0) as u32),
+                    );
                 }
                 (tokens, to_come) = (whole, 0);
                 adder.new_half_read = Some(id);

@@ -241,7 +241,9 @@ impl State {
     ) {
         for &id in &prompts.batch.requests {
             let own = self.of(id);
-            let (tokens, computed, known) = (own.end - own.prefix, own.prefix, own.fill());
+            // One that is refused makes no token.
+            let more = u32::from(own.sequence.placeholder.is_some());
+            let (tokens, computed, known) = (own.end - own.prefix, own.prefix, own.fill() + more);
             let is_admitted = list.running_place(context, id).is_none();
             if is_admitted {
                 replica.leaves_queue(context, id);
@@ -256,7 +258,7 @@ impl State {
             chosen.push(Scheduled { id, tokens, computed, is_prompt: true, makes_token: false, is_admitted });
         }
         let count = prompts.batch.requests.len();
-        if self.rides_along() {
+        if self.rides_along(list, replica, context) {
             let running = std::mem::take(&mut self.running.requests);
             for &id in &running {
                 chosen.push(self.decode_of(id));
@@ -267,18 +269,25 @@ impl State {
             prompts.batch.requests.extend(running);
             self.running = Batch { is_full: self.running.is_full, ..Batch::default() };
         }
+        // Each has a token more, which goes in with its next decode.
+        batch.idle_kv_tokens = self.running.requests.iter().map(|&id| u64::from(self.of(id).kv + 1)).sum();
         self.prefilled += prompts.batch.tokens;
         self.under_way.push_back(UnderWay { requests: prompts.batch.requests.clone(), prompts: count });
         self.last = LastBatch::Prompts(prompts);
     }
 
     /// Whether the running requests decode in a batch of prompts: where that is asked for, and there is memory.
-    fn rides_along(&mut self) -> bool {
+    fn rides_along(
+        &mut self,
+        list: &mut RunningList,
+        replica: &mut Replica,
+        context: &ScheduleContext<'_>,
+    ) -> bool {
         let mixes = self.rules.enable_mixed_chunk && self.rules.chunked_prefill_size.is_some();
         if !mixes || self.running.requests.is_empty() {
             return false;
         }
-        if self.without_those_that_end() {
+        if self.without_those_that_end(list, replica, context) {
             self.running.is_full = false;
         }
         let running = std::mem::take(&mut self.running.requests);
