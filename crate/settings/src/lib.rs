@@ -24,6 +24,8 @@ pub mod real_traffic;
 pub mod repeated_keys;
 pub mod scenario;
 pub mod schema;
+mod server_flags;
+pub mod sglang_serve;
 mod shipped;
 pub mod tables;
 pub mod vidur;

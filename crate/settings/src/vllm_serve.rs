@@ -3,13 +3,12 @@
 //! Flags as vLLM 0.33.0 has them (`vllm serve --help`, `vllm/engine/arg_utils.py`); those that versions before it lack are
 //! written only where they are not at vLLM's default. What no flag stands for is said in comments, so that nothing is lost unseen.
 
-use std::fmt::Write as _;
-
 use crate::diagnostic::Diagnostic;
 use crate::notes::Traffic;
 use crate::parameters::byte_size::GIB;
 use crate::parameters::{Id, Value};
 use crate::scenario::{AdapterRanks, Scenario};
+use crate::server_flags::ServerFlags;
 
 /// Block sizes that vLLM takes.
 const BLOCK_SIZES: [f64; 7] = [1.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
@@ -33,90 +32,17 @@ pub fn vllm_serve(scenario: &Scenario, traffic: Option<&Traffic>) -> Result<Stri
         );
         return Err(Diagnostic::error("not_vllm", "scheduler.kind", message).text("scheduler", scheduler));
     }
-    let mut flags =
-        ServeFlags { scenario, lines: Vec::new(), left_out: Vec::new(), covered: NOT_FLAGS.to_vec() };
+    let mut flags = ServerFlags::new(scenario, "vLLM", &NOT_FLAGS);
     flags.layout();
     flags.memory();
     flags.batching();
     flags.adapters(traffic);
     flags.not_flags();
     flags.all_others();
-    let model = if flags.has_hardware() && !scenario.has_own_model() {
-        scenario.model_name()
-    } else {
-        "your model".into()
-    };
-    let mut text = format!("# MODEL is a folder or a name on Hugging Face: {model}\nvllm serve \"$MODEL\"");
-    for line in &flags.lines {
-        let _ = write!(text, " \\\n  {line}");
-    }
-    text.push('\n');
-    for line in &flags.left_out {
-        let _ = writeln!(text, "# {line}");
-    }
-    Ok(text)
+    Ok(flags.command("vllm serve \"$MODEL\""))
 }
 
-struct ServeFlags<'s> {
-    scenario: &'s Scenario,
-    lines: Vec<String>,
-    left_out: Vec<String>,
-    /// Settings that flags or comments stand for.
-    covered: Vec<Id>,
-}
-
-impl ServeFlags<'_> {
-    /// Whether GPU and model count.
-    fn has_hardware(&self) -> bool {
-        self.scenario.is_active(Id::FleetGpu)
-    }
-
-    fn is_on(&self, id: Id) -> bool {
-        self.scenario.get(id) == Value::Flag(true)
-    }
-
-    fn number(&mut self, flag: &str, id: Id) {
-        self.covered.push(id);
-        self.lines.push(format!("--{flag} {}", self.scenario.number(id)));
-    }
-
-    /// A flag that is vLLM's default where the setting is `usual`.
-    fn unusual(&mut self, flag: &str, id: Id, usual: f64) {
-        self.covered.push(id);
-        if self.scenario.is_active(id) && self.scenario.number(id) != usual {
-            self.number(flag, id);
-        }
-    }
-
-    /// A flag that is switched off by `--no-`.
-    fn switch(&mut self, flag: &str, id: Id) {
-        self.covered.push(id);
-        self.lines.push(format!("--{}{flag}", if self.is_on(id) { "" } else { "no-" }));
-    }
-
-    /// What stands for no flag, where it acts and is not the value that needs none.
-    fn leave_out(&mut self, id: Id, needs_none: &Value, why: &str) {
-        self.covered.push(id);
-        let value = self.scenario.get(id);
-        if self.scenario.is_active(id) && value != *needs_none {
-            self.left_out.push(format!("{}={}: {why}", id.row().id, value.to_text()));
-        }
-    }
-
-    /// Says of every other setting of the service that was given another value than its default and acts that no flag stands
-    /// for it.
-    fn all_others(&mut self) {
-        let scenario = self.scenario;
-        let is_of_service = |id: &Id| {
-            ["fleet.", "scheduler.", "adapters."].iter().any(|group| id.row().id.starts_with(group))
-        };
-        for id in
-            scenario.given().filter(is_of_service).filter(|id| !self.covered.contains(id)).collect::<Vec<_>>()
-        {
-            self.leave_out(id, &scenario.default_of(id), "no flag of vLLM");
-        }
-    }
-
+impl ServerFlags<'_> {
     fn layout(&mut self) {
         self.covered.extend([Id::Weights, Id::KvFormat]);
         if !self.has_hardware() {

@@ -6,6 +6,7 @@ use servescope_settings::link;
 use servescope_settings::notes::Traffic;
 use servescope_settings::parameters::{Id, Value};
 use servescope_settings::scenario::Scenario;
+use servescope_settings::sglang_serve::sglang_serve;
 use servescope_settings::vllm_serve::vllm_serve;
 use servescope_traces::arrivals::trace_of;
 use servescope_traces::loaded_trace::LoadedTrace;
@@ -110,6 +111,7 @@ pub fn to_json(
         if let Some(scenario) = ranked.serving(all) {
             row["link"] = json!(format!("#{}", link::encode(&scenario)));
             row["vllm_serve"] = json!(vllm_serve(&scenario, traffic.as_ref()).ok());
+            row["sglang_serve"] = json!(sglang_serve(&scenario, traffic.as_ref()).ok());
         }
         row
     };

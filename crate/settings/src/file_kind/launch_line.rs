@@ -1,6 +1,6 @@
 //! Lines that launch a server: `vllm serve MODEL --flag …`, `python -m sglang.launch_server --flag …`, plain, in a script or behind
 //! `docker run`; and the parameters that their flags set. Flags as vLLM 0.33 has them (`vllm/engine/arg_utils.py`) and, for what
-//! both have, as SGLang (`srt/server_args.py`).
+//! both have and for its scheduler, as SGLang (`srt/server_args.py` of 0.5.23).
 
 use servescope_cost::models::Model;
 
@@ -44,10 +44,18 @@ enum Meaning {
     UsedShare,
     /// `fp8` in any of its kinds; other values say nothing here.
     Fp8,
+    /// The flag alone says this value.
+    Says(&'static str),
+    /// A name, with `-` where ours has `_`.
+    Name,
+    /// A number, of which those below 0 are none.
+    NumberOrNone,
+    /// A number that stands in the place of a plan.
+    Pool,
 }
 
 /// Flags, with the parameter of each.
-const FLAGS: [(&[&str], Id, Meaning); 18] = [
+const FLAGS: [(&[&str], Id, Meaning); 36] = [
     (&["tensor-parallel-size", "tp-size", "tp"], Id::TensorParallel, Meaning::Number),
     (&["pipeline-parallel-size", "pp-size", "pp"], Id::PipelineParallel, Meaning::Number),
     (&["data-parallel-size", "dp-size", "dp"], Id::Replicas, Meaning::Number),
@@ -65,14 +73,36 @@ const FLAGS: [(&[&str], Id, Meaning); 18] = [
     (&["max-loras", "max-loras-per-batch"], Id::MaxLoras, Meaning::Number),
     (&["max-lora-rank"], Id::MaxLoraRank, Meaning::Number),
     (&["max-cpu-loras", "max-loaded-loras"], Id::MaxCpuLoras, Meaning::Number),
-    (&["max-num-queued-reqs", "max-queued-requests"], Id::MaxInSystem, Meaning::Number),
+    (&["max-num-queued-reqs"], Id::MaxInSystem, Meaning::Number),
+    (&["max-queued-requests"], Id::MaxQueuedRequests, Meaning::Number),
+    (&["max-total-tokens"], Id::MaxTotalTokens, Meaning::Pool),
+    (&["chunked-prefill-size"], Id::PrefillChunk, Meaning::NumberOrNone),
+    (&["max-prefill-tokens"], Id::MaxPrefillTokens, Meaning::Number),
+    (&["prefill-max-requests"], Id::PrefillMaxRequests, Meaning::Number),
+    (&["schedule-policy"], Id::SchedulePolicy, Meaning::Name),
+    (&["schedule-conservativeness"], Id::Conservativeness, Meaning::Number),
+    (&["enable-mixed-chunk"], Id::MixedChunk, Meaning::Says("true")),
+    (&["disable-overlap-schedule"], Id::AsyncScheduling, Meaning::Says("false")),
+    (&["disable-radix-cache"], Id::PrefixCache, Meaning::Says("false")),
+    (&["radix-eviction-policy"], Id::RadixEviction, Meaning::Name),
+    (&["enable-priority-scheduling"], Id::SchedulerOrder, Meaning::Says("priority")),
+    (&["disable-priority-preemption"], Id::SlotPreemption, Meaning::Says("false")),
+    (&["priority-scheduling-preemption-threshold"], Id::SlotPreemptionThreshold, Meaning::Number),
+    (&["retraction-policy"], Id::RetractionPolicy, Meaning::Name),
+    (&["prefill-decode-interval"], Id::DecodeInterval, Meaning::Number),
+    (&["prefill-decode-interval-min-bs"], Id::DecodeIntervalLeast, Meaning::Number),
+    (&["min-free-slots-delay"], Id::MinFreeSlots, Meaning::Number),
 ];
 
 impl Meaning {
     fn value(self, text: &str, is_negated: bool) -> Option<String> {
         match self {
             Self::Switch => Some((!is_negated).to_string()),
-            Self::Number => plain_number(text),
+            Self::Number | Self::Pool => plain_number(text),
+            Self::NumberOrNone => plain_number(text.trim_start_matches('-'))
+                .map(|number| if text.starts_with('-') { "0".to_owned() } else { number }),
+            Self::Says(value) => Some(value.to_owned()),
+            Self::Name => Some(text.replace('-', "_")),
             Self::UsedShare => {
                 let used: f64 = text.parse().ok()?;
                 Some(format!("{}", (1e6 * (1.0 - used)).round() / 1e6))
@@ -145,8 +175,10 @@ impl Server {
         let words = words(text);
         let mut settings = Vec::new();
         let mut unknown = Vec::new();
-        if self == Self::Vllm {
-            settings.push("scheduler.kind=vllm_v1".to_owned());
+        match self {
+            Self::Vllm => settings.push("scheduler.kind=vllm_v1".to_owned()),
+            Self::Sglang => settings.push("scheduler.kind=sglang".to_owned()),
+            Self::TrtLlm => {}
         }
         if self.has_no_adapters(&words) {
             settings.push(format!("{}=0", Id::Adapters.row().id));
@@ -168,7 +200,12 @@ impl Server {
             };
             let value = inline.or_else(|| words.get(at + 1).copied()).unwrap_or("");
             match meaning.value(value.trim_matches(['"', '\'']), is_negated) {
-                Some(value) => settings.push(format!("{}={value}", id.row().id)),
+                Some(value) => {
+                    settings.push(format!("{}={value}", id.row().id));
+                    if matches!(meaning, Meaning::Pool) {
+                        settings.push(format!("{}=given", Id::KvPool.row().id));
+                    }
+                }
                 None => unknown.push(format!("--{flag} {value}")),
             }
         }
@@ -243,8 +280,9 @@ impl Server {
     }
 }
 
-/// Flags that name the model, which is found by itself, or say how the server is reached.
-const NAMED: [&str; 7] = ["model", "model-path", "served-model-name", "host", "port", "api-key", "tokenizer"];
+/// Flags that name the model, which is found by itself, say how the server is reached, or which 16 bits a value has.
+const NAMED: [&str; 8] =
+    ["model", "model-path", "served-model-name", "host", "port", "api-key", "tokenizer", "dtype"];
 
 /// The catalogue's model that a line names, by the name on Hugging Face.
 fn model(words: &[&str]) -> Option<&'static str> {
