@@ -46,6 +46,30 @@ const RUNS: [&str; 8] = [
 /// Vidur's operator tables that those runs name.
 const TABLES: [&str; 2] = ["a100_Llama-2-7b-hf_tp1", "a100_Llama-2-70b-hf_tp2"];
 
+/// Runs of SGLang's scheduler, one or two for each of its rules.
+const SGLANG: [&str; 20] = [
+    "worked_chunk",
+    "worked_retract",
+    "default_ratio",
+    "chunked",
+    "retract",
+    "prefix_evict",
+    "sessions_pressure",
+    "evict_lfu",
+    "lpm_128",
+    "dfs_weight",
+    "hrrn",
+    "lora_base",
+    "preempt_pressure",
+    "queue_limit_priority",
+    "interval",
+    "mixed_pressure",
+    "overlap_pressure",
+    "overlap_aborts",
+    "page_16_prefix",
+    "ignore_eos_no_cache",
+];
+
 /// Runs of vLLM's scheduler, one or two for each of its rules.
 const SCHEDULES: [&str; 19] = [
     "active_seqs_8",
@@ -90,6 +114,10 @@ fn main() {
         servescope_tests::files(&from.join("vllm"), |name| name.strip_suffix(".json").is_some_and(is_chosen))
     {
         write(&to.join("vllm").join(servescope_tests::plain_name(&path)), &servescope_tests::text(&path));
+    }
+    for name in SGLANG.map(|name| format!("{name}.json")) {
+        let path = servescope_tests::file(&from.join("sglang"), &name).expect("a run of SGLang");
+        write(&to.join("sglang").join(name), &servescope_tests::text(&path));
     }
     for name in WINDOWS {
         let (folder, name) = (from.join("vllm-next"), format!("{name}.json"));

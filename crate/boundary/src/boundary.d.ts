@@ -2459,6 +2459,8 @@ export type StepLimits = {
   decode_steps: number | null,
   /** After how many of them prompts may be admitted. */
   decode_steps_between_prefills: number | null,
+  /** The radix tree of prefixes, and by what requests are let in beside it, of a scheduler that keeps one. */
+  radix: StepRadix | null,
 };
 
 /** What a step did. */
@@ -2536,6 +2538,20 @@ export type StepQueueRow = {
   user: number,
   /** Its adapter; -1: the base model. */
   adapter: number,
+};
+
+/** A radix tree of prefixes. */
+export type StepRadix = {
+  /** Tokens of it that running requests use. */
+  locked_tokens: number,
+  /** Tokens of it that could be evicted. */
+  evictable_tokens: number,
+  /** Tokens of pages that are free. */
+  free_tokens: number,
+  /** Which share of its further tokens a running request is expected to need. */
+  new_token_ratio: number,
+  /** The request whose prompt is read in part. */
+  half_read: number | null,
 };
 
 /** A replica that the router could send the request to, as the router saw it. */

@@ -10,6 +10,7 @@ use servescope_lab::capacity::{
 use servescope_settings::link;
 use servescope_settings::notes::{Purpose, Traffic, common};
 use servescope_settings::scenario::Scenario;
+use servescope_settings::sglang_serve::sglang_serve;
 use servescope_settings::vllm_serve::vllm_serve;
 
 use crate::input_args::InputArguments;
@@ -95,8 +96,8 @@ fn best_text(ranking: &[Ranked], all: &[Configuration], traffic: Option<&Traffic
     }
     let best = ranking.first().filter(|best| best.standing.rank.is_some());
     let Some(scenario) = best.and_then(|best| best.serving(all)) else { return String::new() };
-    let command =
-        vllm_serve(&scenario, traffic).map_or_else(|_| String::new(), |command| format!("\n{command}"));
+    let serve = if scenario.is_sglang() { sglang_serve } else { vllm_serve };
+    let command = serve(&scenario, traffic).map_or_else(|_| String::new(), |command| format!("\n{command}"));
     format!("Rank 1 on the page: #{}\n{command}", link::encode(&scenario))
 }
 

@@ -177,6 +177,16 @@ fn of_limits(limits: &LimitsView) -> String {
     if let Some((steps, every)) = limits.decode_steps.zip(limits.decode_steps_between_prefills) {
         let _ = write!(text, "; {steps} of {every} decode iterations since the last prefill");
     }
+    if let Some(tree) = &limits.radix {
+        let _ = write!(
+            text,
+            "; new token ratio {:.3}; radix tree: {} tokens in use, {} evictable, {} free beside it",
+            tree.new_token_ratio, tree.locked_tokens, tree.evictable_tokens, tree.free_tokens
+        );
+        if let Some(id) = tree.half_read {
+            let _ = write!(text, "; the prompt of request {id} is read in part");
+        }
+    }
     text.push('\n');
     text
 }

@@ -178,7 +178,7 @@ fn launch(scenario: &mut Scenario, line: &str, settings: &[String]) -> Result<Ve
     let Ok(Recognised { kind: FileKind::LaunchLine(server), .. }) = recognise(line.as_bytes()) else {
         return Err(format!("--vllm-serve: a line with `vllm serve` expected, got {line:?}"));
     };
-    if server != Server::Vllm {
+    if server == Server::TrtLlm {
         note(&format!(
             "--vllm-serve: the scheduler of {} is not modelled; that of the scenario, {}, stands in its place",
             server.name(),

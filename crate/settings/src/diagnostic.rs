@@ -87,6 +87,7 @@ pub const CODES: &[&str] = &[
     "host_cache_groups",
     "budget_below_running",
     "chunk_not_in_pages",
+    "unified_not_sglang",
     "bad_json",
     "bad_overlay",
     "not_an_object",

@@ -22,6 +22,7 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
         pages: &[
             PARAMETERS,
             "orders",
+            "sglang",
             "gateway",
             "adapters",
             "fleets",

@@ -18,6 +18,13 @@ import { quantileWords } from './miss.js';
 import { checkState, checkWords, configurationName, headroomWords, limitOf, tightMark } from './row-words.js';
 import { capacity } from '../i18n/en/capacity.js';
 
+/** Schedulers whose servers are started by a command that is known. */
+const STARTED: readonly unknown[] = ['vllm_v1', 'sglang'];
+
+function hasCommand(scheduler: unknown): boolean {
+  return STARTED.includes(scheduler);
+}
+
 /** Rank, configuration, replicas, the two prices, headroom, SLO met. */
 const WIDTH = 7;
 
@@ -26,7 +33,7 @@ export class RankingTable extends LightElement {
   declare search: CapacityState;
   declare sortKey: string | undefined;
   declare ascending: boolean | undefined;
-  /** The last command of vLLM that was asked for. */
+  /** The last launch command that was asked for. */
   declare served: string | undefined;
   /** The configurations whose details are shown. */
   declare opened: ReadonlySet<number> | undefined;
@@ -137,7 +144,7 @@ export class RankingTable extends LightElement {
     const isOpen = this.opened?.has(row.place) === true;
     return html`<button type="button" class="quiet use" title=${say('grid.use_these')} @click=${() => { this.#use(row); }}>${say('grid.use')}</button>
       <a class="explore" href=${`#${encodeLink(scenario)}`} title=${say('grid.explore.about')} @click=${open}>${say('grid.explore')}</a>
-      ${(row.scenario['scheduler.kind'] ?? app.store.resolved.defaults['scheduler.kind']) === 'vllm_v1' ? html`<button type="button" class="quiet serve" title=${say('grid.serve.about')} @click=${() => { void this.#serve(row); }}>${say('grid.serve')}</button>` : nothing}
+      ${hasCommand(row.scenario['scheduler.kind'] ?? app.store.resolved.defaults['scheduler.kind']) ? html`<button type="button" class="quiet serve" title=${say('grid.serve.about')} @click=${() => { void this.#serve(row); }}>${say('grid.serve')}</button>` : nothing}
       <button type="button" class="quiet" data-action="details" aria-expanded=${isOpen} @click=${() => { this.#toggle(row.place); }}>${say('grid.details')}</button>`;
   }
 

@@ -2,7 +2,7 @@
 import { html, nothing, svg, type TemplateResult } from 'lit';
 import { debuggerTexts } from '../i18n/en/debugger.js';
 import type { Text } from '../i18n/text.js';
-import type { StepAdapters, StepCounters, StepGateway, StepKv, StepLimits, StepPeak, StepQueue, StepQueueRow, StepRated, StepReplica, StepView } from '../simulation/types.js';
+import type { StepAdapters, StepCounters, StepGateway, StepKv, StepLimits, StepPeak, StepQueue, StepQueueRow, StepRadix, StepRated, StepReplica, StepView } from '../simulation/types.js';
 
 type Cell = string | number | TemplateResult;
 type Row = readonly Cell[];
@@ -140,8 +140,20 @@ function limits(text: Text, own: StepLimits): TemplateResult {
     [say('limits.running'), say('limits.of', { value: format.whole(own.running), most: format.whole(own.most_running) })],
     [say('limits.budget'), own.token_budget_left === null ? budget : say('limits.left', { budget, left: format.whole(own.token_budget_left) })],
     own.watermark_blocks > 0 ? [say('limits.watermark'), format.whole(own.watermark_blocks)] : null,
+    ...(own.radix === null ? [] : radix(text, own.radix)),
     own.decode_steps === null ? null : [say('limits.decode'), say('limits.decode.of', { value: own.decode_steps, most: own.decode_steps_between_prefills ?? '–' })],
   ]));
+}
+
+/** A radix tree of prefixes, and by what requests are let in beside it. */
+function radix(text: Text, own: StepRadix): ([string, string] | null)[] {
+  const say = text.say(debuggerTexts);
+  const { format } = text;
+  return [
+    [say('limits.ratio'), format.fixed(own.new_token_ratio, 3)],
+    [say('limits.tree'), say('limits.tree.of', { locked: format.whole(own.locked_tokens), evictable: format.whole(own.evictable_tokens), free: format.whole(own.free_tokens) })],
+    own.half_read === null ? null : [say('limits.half_read'), format.whole(own.half_read)],
+  ];
 }
 
 /** LoRA slots, one by one, or the adapters that are resident. */

@@ -87,10 +87,11 @@ export class OpenDialog extends LightElement {
         default: return t('found.unknown', { keys: keys.length === 0 ? '–' : keys.join(', ') });
       }
     })();
-    const isForeign = kind === 'launch_line' && detail !== 'vLLM';
+    const server = kind === 'launch_line' ? detail : '';
     return [
       is,
-      isForeign ? t('scheduler', { detail }) : '',
+      server === 'TensorRT-LLM' ? t('scheduler', { detail }) : '',
+      server === 'SGLang' ? t('kernels', { detail }) : '',
       found.set.length === 0 ? '' : t('sets', { settings: list(found.set) }),
       found.unknown_flags.length === 0 ? '' : t('none', { flags: found.unknown_flags.join(', ') }),
       app.text.diagnostics(found.told, (one) => modelDiagnostic(app, one)),

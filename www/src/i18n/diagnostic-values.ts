@@ -8,6 +8,7 @@ export type Parameters = ReadonlyMap<string, Parameter>;
 
 const ORDER = 'scheduler.order';
 const SCHEDULER = 'scheduler.kind';
+const SCHEDULE_POLICY = 'scheduler.schedule_policy';
 const WEIGHTS = 'fleet.weights';
 const NETWORK = 'fleet.network';
 /** Keys of parameters within a text. */
@@ -35,7 +36,10 @@ const SHOWN: Readonly<Partial<Record<Diagnostic['code'], Readonly<Record<string,
   unknown_option: { options: choices(null) },
   repeated_key: { path: labels },
   not_vllm: { scheduler: choices(SCHEDULER) },
+  not_sglang: { scheduler: choices(SCHEDULER) },
   order_needs_slora: { order: choices(ORDER), names: choices(ORDER), kind: choices(SCHEDULER) },
+  order_not_sglang: { order: choices(ORDER) },
+  policy_without_priority: { policy: choices(SCHEDULE_POLICY) },
   unknown_check: { names: (value, text) => text.list(value.split(', ').map((check) => text.check(check))) },
   no_kernels_of_format: { value: choices(WEIGHTS), known: choices(WEIGHTS) },
   no_kernels_of_model: { table: (value) => value.replaceAll('_', ' ') },

@@ -75,9 +75,9 @@ function entries(language: 'en' | 'zh'): Entry[] {
 describe('what people type', () => {
   it.each([
     ['disaggregat', 'disaggregation'], ['prefill decode split', 'disaggregation'], ['autoscal', 'autoscaling'], ['cold start', 'autoscaling'], ['speculative', 'speculation'], ['EAGLE', 'speculation'],
-    ['agent', 'contents'], ['tool call', 'contents'], ['RadixAttention', 'other_engines'], ['SGLang', 'other_engines'], ['TensorRT', 'other_engines'], ['quantiz', 'fleet.weights'], ['benchmark', 'validation'],
+    ['agent', 'contents'], ['tool call', 'contents'], ['RadixAttention', 'sglang'], ['radix cache', 'sglang'], ['SGLang', 'sglang'], ['lpm', 'sglang'], ['retraction', 'sglang'], ['new token ratio', 'sglang'], ['mem_fraction_static', 'sglang'], ['schedule conservativeness', 'sglang'], ['DP attention', 'expert_parallel'], ['HiCache', 'lower_tiers'], ['TensorRT', 'other_engines'], ['quantiz', 'fleet.weights'], ['benchmark', 'validation'],
     ['import', 'source'], ['compare', 'compare'], ['cite', 'citing'], ['BibTeX', 'citing'], ['引用', 'citing'], ['cheapest', 'plan'], ['why', 'why'], ['command line', 'terminal'], ['own policy', 'orders'], ['pip', 'python'],
-    ['分离', 'disaggregation'], ['扩容', 'autoscaling'], ['投机', 'speculation'], ['智能体', 'contents'], ['量化', 'fleet.weights'], ['导入', 'source'], ['最便宜', 'plan'], ['为什么', 'why'], ['命令行', 'terminal'],
+    ['分离', 'disaggregation'], ['扩容', 'autoscaling'], ['投机', 'speculation'], ['基数树', 'sglang'], ['撤回', 'sglang'], ['智能体', 'contents'], ['量化', 'fleet.weights'], ['导入', 'source'], ['最便宜', 'plan'], ['为什么', 'why'], ['命令行', 'terminal'],
   ])('“%s” finds %s', (query, id) => {
     const language = /\p{Script=Han}/u.test(query) ? 'zh' : 'en';
     expect(find(entries(language), query).slice(0, 3).map((entry) => entry.id)).toContain(id);

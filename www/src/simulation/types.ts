@@ -3,7 +3,7 @@
 export type {
   Axis, Capacity, CapacityChecked, CapacityEntry, CapacityGrid, CapacityMiss, CapacityStanding, ChartData, ComparedMetric, ComparedPair, ComparedRequest, Comparison, Condition, DecisionText, DeploymentView, Distribution, RequestFacts, Fact, Diagnostic, CallErrors, FitReply, FitRow, FittedProfile, FleetSummary, GroupRow, Headline, MeasuredRun, Moment, MonitorOptions, MonitorView, OverlaidMetric, OverlayCause, OverlayFit, OverlayReply, OwnModel, Parameter, Place, PlaceKind, PoolMoment, ParameterValue, Peeked, PlotFrame, PoolRow, PriceQuote, ProfileFiles, PublishedErrors,
   PublishedFigure, PublishedPoint, LengthsFile, ReadResult, RecognisedFile, RelativeErrors, ReplicaRow, Resolution, ReplicaLoad,
-  DebuggerStep, Gantt, GanttLane, GanttPhase, StepAdapters, StepCounters, StepGateway, StepKv, StepLimits, StepPeak, StepQueue, StepQueueRow, StepRated, StepReplica, StepText, StepView,
+  DebuggerStep, Gantt, GanttLane, GanttPhase, StepAdapters, StepCounters, StepGateway, StepKv, StepLimits, StepPeak, StepQueue, StepQueueRow, StepRadix, StepRated, StepReplica, StepText, StepView,
   Delayed, RequestDelay, RequestWhy, RunOptions, ScenarioPatch, Schema, SeedRange, SeedRun, SeedSpans, Series, Shaped, SliderRange, SourceInfo, SplitBy, StepField, StepKind, StepKinds, StepNote, Why, WhyGroup,
   Summary, SweepCell, SweepExpected, SweepPlan, SweepPoint, SweepResults, SweepSpec, SweepView, TraceColumns, TraceShape, Traffic, CrossoverFound, CrossoverKnown, CrossoverSpec, CrossoverStep, WaitCause,
 } from '../../pkg/servescope.js';

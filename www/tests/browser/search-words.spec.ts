@@ -14,6 +14,9 @@ const WORDS: readonly (readonly [string, string])[] = [
   // What engines do.
   ['continuous batching', 'batching'], ['in-flight batching', 'batching'], ['batch size', 'Max running requests'], ['preemption', 'scheduler.preemption'], ['swap', 'scheduler.preemption'],
   ['head of line blocking', 'long_prompt'], ['oom', 'graphs'], ['out of memory', 'graphs'], ['kv cache', 'memory'], ['scheduler', 'scheduler.kind'], ['fcfs', 'scheduler.order'], ['priority', 'scheduler.order'],
+  // SGLang.
+  ['sglang', 'sglang'], ['radix attention', 'sglang'], ['radix cache', 'sglang'], ['lpm', 'scheduler.schedule_policy'], ['retraction', 'scheduler.retraction_policy'], ['new token ratio', 'scheduler.schedule_conservativeness'],
+  ['mem_fraction_static', 'fleet.memory_margin'], ['schedule conservativeness', 'scheduler.schedule_conservativeness'], ['chunked-prefill-size', 'scheduler.chunked_prefill_size'],
   // Traffic.
   ['qps', 'workload.rate_rps'], ['requests per second', 'workload.rate_rps'], ['burst', 'workload.arrivals.cv'], ['poisson', 'workload.arrivals.kind'], ['zipf', 'workload.adapters.zipf_s'],
   ['concurrency', 'gateway.concurrency'], ['multi-turn', 'workload.sessions.kind'], ['agent', 'agents'], ['agent', 'will_host_cache'], ['agent', 'will_router'], ['cpu tier', 'will_host_cache'], ['agent router', 'will_router'], ['prefix-aware router', 'will_router'], ['cache-aware routing', 'fleet.router'], ['hit rate', 'scheduler.prefix_cache'], ['tool calls', 'agents'], ['rag', 'workload.prefix.kind'], ['system prompt', 'workload.prefix.kind'],
@@ -31,7 +34,7 @@ const WORDS: readonly (readonly [string, string])[] = [
   ['is a cpu tier worth it', 'will_host_cache'], ['should i use prefix caching?', 'will_prefix_cache'], ['what if', 'what-if'], ['how many gpus', 'plan'], ['my request', 'own'],
   // What is not modelled says so.
   ['speculative decoding', 'speculation'], ['mtp', 'speculation'], ['disaggregated', 'disaggregation'], ['pd disaggregation', 'disaggregation'], ['expert parallel', 'expert_parallel'], ['autoscaling', 'autoscaling'],
-  ['energy', 'clocks'], ['kv offload', 'fleet.host_cache.gib'], ['lmcache', 'lower_tiers'], ['sglang', 'other_engines'], ['amd', 'fleet.gpu'], ['mi300x', 'fleet.gpu'], ['tpu', 'accelerators'], ['trainium', 'accelerators'], ['structured output', 'contents'], ['vision', 'images'],
+  ['energy', 'clocks'], ['kv offload', 'fleet.host_cache.gib'], ['lmcache', 'lower_tiers'], ['tensorrt', 'other_engines'], ['hicache', 'lower_tiers'], ['dp attention', 'expert_parallel'], ['amd', 'fleet.gpu'], ['mi300x', 'fleet.gpu'], ['tpu', 'accelerators'], ['trainium', 'accelerators'], ['structured output', 'contents'], ['vision', 'images'],
 ];
 
 /** Chinese words. */

@@ -42,7 +42,7 @@ it('simulates anew as a slider is moved with the keyboard, and as a number is ty
 });
 
 it('has the digests of every scheduler', async () => {
-  for (const kind of ['slora', 'vllm_v1', 'sarathi', 'vllm', 'lightllm', 'orca', 'static']) {
+  for (const kind of ['slora', 'vllm_v1', 'sarathi', 'vllm', 'lightllm', 'orca', 'static', 'sglang']) {
     await firefox.open(`#v=4&sched=${kind}`);
     const shown = await firefox.page.evaluate(() => document.documentElement.dataset['digest']);
     expect(shown, kind).toBe(terminalDigest(`scheduler.kind=${kind}`));

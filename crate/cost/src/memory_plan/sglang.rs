@@ -2,6 +2,7 @@
 //! `mem_fraction_static` for weights and KV cache, the rest for activations and CUDA graphs; and the prompt tokens of a batch.
 
 use crate::deployment::Deployment;
+use crate::models::Attention;
 
 const MIB: f64 = 1_048_576.0;
 
@@ -21,6 +22,9 @@ const LARGE_GPU: (f64, f64) = (61_440.0, 10_240.0);
 
 /// CUDA graphs of prompts by the prompt tokens of a batch.
 const PROMPT_GRAPHS: [(u32, f64); 4] = [(2048, 42.0), (4096, 50.0), (8192, 58.0), (16_384, 74.0)];
+
+/// What graphs of prompts take with latent attention, MiB.
+const LATENT_GRAPHS_MIB: f64 = 1536.0;
 
 /// What the server is told beside the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +61,9 @@ pub fn static_share(deployment: &Deployment, server: &Server) -> f64 {
     let prompt = server.chunked_prefill_size.unwrap_or(server.max_prefill_tokens).max(2048);
     let graphs =
         PROMPT_GRAPHS.iter().rev().find(|row| row.0 <= prompt).map_or(PROMPT_GRAPHS[0].1, |row| row.1);
-    let reserved = 512.0 + 1.5 * f64::from(prompt) + 128.0 * gpus + 2.0 * f64::from(largest) + 8.0 * graphs;
+    let is_latent = matches!(deployment.model.attention, Attention::Latent { .. });
+    let graphs_mib = if is_latent { LATENT_GRAPHS_MIB } else { 8.0 * graphs };
+    let reserved = 512.0 + 1.5 * f64::from(prompt) + 128.0 * gpus + 2.0 * f64::from(largest) + graphs_mib;
     let reserved = if memory >= LARGE_GPU.0 { reserved.max(LARGE_GPU.1) } else { reserved };
     (1000.0 * (1.0 - reserved / memory)).round() / 1000.0
 }

@@ -7,11 +7,15 @@ use crate::record::decisions::{Compared, Test};
 use crate::replica::batch_scheduler::{LengthRule, SchedulerFacts, SchedulerRules};
 use crate::request::Rejection;
 
-/// Why a request is rejected on arrival whatever else is in the service, whose replicas have one pipeline stage; `None`: it is accepted.
+/// Why a request is rejected, on arrival or when its scheduler learns of it, whatever else is in the service, whose replicas have one pipeline stage; `None`: it is accepted.
 /// `max_tokens` is the bound on its output, `rank` that of its adapter.
 pub fn rejection(config: &PoolConfig, input_tokens: u32, max_tokens: u32, rank: u32) -> Option<Rejection> {
     let rules = config.scheduler.rules();
-    rejection_by(&*rules, (&rules.facts(config), 1), config, [input_tokens, max_tokens, rank])
+    let facts = rules.facts(config);
+    let refuses_later =
+        matches!(facts.lengths, LengthRule::OfScheduler { refuses_from } if input_tokens >= refuses_from);
+    rejection_by(&*rules, (&facts, 1), config, [input_tokens, max_tokens, rank])
+        .or(refuses_later.then_some(Rejection::RequestTooLong))
 }
 
 /// The same under the rules of a scheduler, for replicas of so many pipeline stages.
@@ -37,7 +41,7 @@ pub(super) fn rejection_by(
     let is_too_long = match facts.lengths {
         LengthRule::Refused => total_tokens > config.max_request_tokens,
         LengthRule::CutAt(most) => input_tokens >= most,
-        LengthRule::OfScheduler => false,
+        LengthRule::OfScheduler { .. } => false,
     };
     if is_too_long {
         return Some(Rejection::RequestTooLong);

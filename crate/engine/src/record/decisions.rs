@@ -77,6 +77,8 @@ pub enum Test {
     /// KV tokens that the request may take with its longest output and a page more, with those free or evictable beside what running
     /// requests are expected to need; SGLang's, passes below equality.
     ExpectedTokens,
+    /// Prompts of a batch, the candidate included, with the most that it may have; SGLang's.
+    PromptCount,
     /// Prompt tokens, with those left of the token budget of the iteration.
     TokenBudget,
     /// Running requests, the candidate included, with the cap on them.
@@ -115,6 +117,7 @@ impl Test {
             Self::KvBlocks => "kv_blocks",
             Self::PeakTokens => "peak_tokens",
             Self::ExpectedTokens => "expected_tokens",
+            Self::PromptCount => "prompt_count",
             Self::TokenBudget => "token_budget",
             Self::RunningCap => "running_cap",
             Self::LoraSlots => "lora_slots",

@@ -277,8 +277,11 @@ pub(crate) enum LengthRule {
     Refused,
     /// Its output is cut at so many tokens of both; only the prompt has to leave room for one.
     CutAt(u32),
-    /// The scheduler decides when it learns of it.
-    OfScheduler,
+    /// The scheduler decides when it learns of it: it refuses a prompt of so many tokens, and cuts outputs.
+    OfScheduler {
+        /// Tokens of the shortest prompt that is refused.
+        refuses_from: u32,
+    },
 }
 
 impl LengthRule {
@@ -286,7 +289,7 @@ impl LengthRule {
     pub(crate) fn cut(self) -> Option<u32> {
         match self {
             Self::CutAt(tokens) => Some(tokens),
-            Self::Refused | Self::OfScheduler => None,
+            Self::Refused | Self::OfScheduler { .. } => None,
         }
     }
 }

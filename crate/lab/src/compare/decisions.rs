@@ -143,6 +143,7 @@ fn in_brackets(compared: &Compared) -> String {
         Test::KvBlocks => "KV blocks",
         Test::PeakTokens => "KV tokens at the worst moment",
         Test::ExpectedTokens => "KV tokens with the longest output",
+        Test::PromptCount => "prompts of a batch",
         Test::TokenBudget => "token budget",
         Test::RunningCap => "cap on running requests",
         Test::LoraSlots => "LoRA slots",
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_smaller_cap_parts_two_runs_of_every_scheduler_and_nothing_parts_equal_ones() {
-        for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1"] {
+        for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1", "sglang"] {
             let of = |most: &str| run(&[("scheduler.kind", kind), ("scheduler.max_running_requests", most)]);
             let (wide, narrow) = (of("60"), of("2"));
             assert_eq!(DecisionDifference::of(&wide, &of("60")).differing(), None);

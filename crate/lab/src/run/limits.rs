@@ -54,6 +54,8 @@ pub fn raised(scenario: &Scenario, trace: &Trace) -> Option<Raised> {
 fn needed(scenario: &Scenario, limit: Id, trace: &Trace, id: usize) -> u32 {
     let (input, max) = (trace.input_tokens[id], trace.max_tokens[id]);
     match limit {
+        // SGLang refuses a prompt that leaves fewer tokens of the longest request than these.
+        Id::MaxRequestTokens if scenario.is_sglang() => input.saturating_add(7),
         Id::MaxRequestTokens => input.saturating_add(max),
         // A scheduler that does not cut prompts counts the first token of the output with a recomputed prompt, too.
         Id::BatchMaxTokens if scenario.scheduler().budget_counts_decodes => input.saturating_add(max),
@@ -146,7 +148,7 @@ mod tests {
     #[test]
     fn the_raised_limits_accept_every_request_and_no_smaller_ones_do() {
         let trace = trace(&[[100, 50], [5000, 10], [2500, 2000], [7000, 400]]);
-        for kind in ["slora", "lightllm", "vllm", "static", "orca", "sarathi", "vllm_v1"] {
+        for kind in ["slora", "lightllm", "vllm", "static", "orca", "sarathi", "vllm_v1", "sglang"] {
             let scenario = scenario(&[
                 ("scheduler.kind", kind),
                 ("fleet.kv_pool", "given"),

@@ -73,6 +73,16 @@ pub const SENTENCES: &[(&str, &str)] = &[
         "With it the batch holds {need} KV tokens at its worst moment. That is not less than the limit of {have}.",
     ),
     (
+        "expected_tokens_pass",
+        "With its longest output and a page it may need {need} KV tokens. That is less than the {have} that are free or evictable beside what running requests are expected to need.",
+    ),
+    (
+        "expected_tokens_fail",
+        "With its longest output and a page it may need {need} KV tokens. That is not less than the {have} that are free or evictable beside what running requests are expected to need.",
+    ),
+    ("expected_tokens_ahead", "Looking ahead, memory would run out before enough running requests end."),
+    ("prompt_count", "This batch has as many prompts as it may."),
+    (
         "token_budget_sum",
         "With it the prompts of this iteration have {need} tokens; the token budget is {have}.",
     ),
@@ -210,6 +220,8 @@ pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Sentence> 
         (Test::KvBlocks, _) => "kv_blocks_fail",
         (Test::PeakTokens, _) if passes => "peak_tokens_pass",
         (Test::PeakTokens, _) => "peak_tokens_fail",
+        (Test::ExpectedTokens, None) => "expected_tokens_ahead",
+        (Test::PromptCount, _) => "prompt_count",
         (Test::ExpectedTokens, _) if passes => "expected_tokens_pass",
         (Test::ExpectedTokens, _) => "expected_tokens_fail",
         (Test::TokenBudget, None) => "token_budget_later",

@@ -235,7 +235,7 @@ pub struct RatedRow {
 }
 
 /// Limits of the scheduler and how near the look is to them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepLimits"))]
 pub struct LimitsView {
     /// Requests that hold memory.
@@ -252,6 +252,24 @@ pub struct LimitsView {
     pub decode_steps: Option<u32>,
     /// After how many of them prompts may be admitted.
     pub decode_steps_between_prefills: Option<u32>,
+    /// The radix tree of prefixes, and by what requests are let in beside it, of a scheduler that keeps one.
+    pub radix: Option<RadixView>,
+}
+
+/// A radix tree of prefixes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "StepRadix"))]
+pub struct RadixView {
+    /// Tokens of it that running requests use.
+    pub locked_tokens: u32,
+    /// Tokens of it that could be evicted.
+    pub evictable_tokens: u32,
+    /// Tokens of pages that are free.
+    pub free_tokens: u32,
+    /// Which share of its further tokens a running request is expected to need.
+    pub new_token_ratio: f64,
+    /// The request whose prompt is read in part.
+    pub half_read: Option<u32>,
 }
 
 /// The gateway when it was about to decide.
@@ -357,7 +375,7 @@ impl StepContext<'_> {
 
     /// Whether prompts alone take from the token budget, which is compared with all of an iteration.
     fn sums_prompts(&self) -> bool {
-        !matches!(self.scheduler, SchedulerKind::VllmV1 | SchedulerKind::Sarathi)
+        !matches!(self.scheduler, SchedulerKind::VllmV1 | SchedulerKind::Sarathi | SchedulerKind::Sglang)
     }
 
     fn rows(
@@ -564,14 +582,26 @@ fn limits(context: &StepContext<'_>, replica: &ReplicaSnapshot, earlier: &[Decis
         .map(|id| context.report.trace.input_tokens[id])
         .fold(0, u32::saturating_add);
     let adds_up = matches!(context.scheduler, SchedulerKind::Slora | SchedulerKind::LightLlm);
+    let rules = &config.sglang;
+    let token_budget = match context.scheduler {
+        SchedulerKind::Sglang => rules.chunked_prefill_size.unwrap_or(rules.max_prefill_tokens),
+        _ => config.max_batch_tokens,
+    };
     LimitsView {
         running: replica.holders.len() as u32,
         most_running: config.max_requests,
-        token_budget: config.max_batch_tokens,
+        token_budget,
         token_budget_left: adds_up.then(|| config.max_batch_tokens.saturating_sub(prompts)),
         watermark_blocks: if context.scheduler == SchedulerKind::Slora { 0 } else { config.watermark_blocks },
         decode_steps: replica.decode_steps,
         decode_steps_between_prefills: replica.decode_steps.map(|_| config.decode_steps_between_prefills),
+        radix: replica.radix.map(|tree| RadixView {
+            locked_tokens: tree.locked,
+            evictable_tokens: tree.evictable,
+            free_tokens: tree.free,
+            new_token_ratio: tree.new_token_ratio,
+            half_read: tree.half_read.map(|id| id.get()),
+        }),
     }
 }
 

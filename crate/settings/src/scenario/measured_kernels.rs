@@ -79,7 +79,7 @@ impl Scenario {
         weights: WeightFormat,
     ) -> Result<KernelCost, Lack> {
         let (gpu, model) = (deployment.gpu, deployment.model);
-        let is_asynchronous = self.is_vllm_v1() && self.flag(Id::AsyncScheduling);
+        let is_asynchronous = (self.is_vllm_v1() || self.is_sglang()) && self.flag(Id::AsyncScheduling);
         let synchronous = (!is_asynchronous).then_some(SYNCHRONOUS);
         let captured = self.whole(Id::CapturedTokens);
         let mut lack = Lack::Format;

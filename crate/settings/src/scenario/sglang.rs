@@ -176,6 +176,12 @@ impl Scenario {
                 format!("{path}: SGLang takes priorities with fcfs and lof only, not with {policy}");
             return Some(Diagnostic::error("policy_without_priority", path, message).text("policy", policy));
         }
+        let memory = self.chosen(choices::ADAPTER_MEMORY);
+        if self.is_active(Id::AdapterMemory) && memory == AdapterMemory::Unified {
+            let path = Id::AdapterMemory.row().id;
+            let message = format!("{path}: SGLang keeps adapters in slots beside the KV pool, not in it");
+            return Some(Diagnostic::error("unified_not_sglang", path, message));
+        }
         let (chunk, page) = (self.whole(Id::PrefillChunk), self.block_tokens());
         if !chunk.is_multiple_of(page) {
             let path = Id::PrefillChunk.row().id;

@@ -71,6 +71,8 @@ export const compare = area('compare', {
   'verdict.timed_out': 'times request {id} out after its deadline',
   'test.kv_blocks': 'KV blocks needed and free',
   'test.peak_tokens': 'peak KV tokens and the bound',
+  'test.expected_tokens': 'expected KV tokens, needed and free',
+  'test.prompt_count': 'prompts of a batch and the most that it may have',
   'test.token_budget': 'token budget, needed and free',
   'test.running_cap': 'running requests and their cap',
   'test.lora_slots': 'LoRA slots and their cap',

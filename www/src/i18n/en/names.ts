@@ -16,7 +16,7 @@ export const names = area('names', {
   'outcome.token_quota': 'over its token quota (TPM)',
   'outcome.concurrency': 'too many concurrent requests',
   'outcome.early_abort': 'aborted: TTFT deadline unreachable',
-  'outcome.queue_full': 'gateway queue full',
+  'outcome.queue_full': 'queue full',
   'outcome.late_first_token': 'estimated TTFT above the deadline',
   'outcome.overload': 'load shedding',
   'held_by.rpm': 'requests per minute (RPM)',

@@ -27,5 +27,6 @@ export const opening = area('opening', {
   'sets': 'It sets {settings}.',
   'none': 'Without effect here: {flags}.',
   'scheduler': 'The scheduler of {detail} is not modelled. That of the controls stands in its place.',
+  'kernels': 'The kernels of {detail} were not measured here. vLLM’s stand in their place.',
   'gpu': 'The GPU of that server',
 });

@@ -71,6 +71,8 @@ export const compare: Translation<typeof english> = {
   'verdict.timed_out': '判定请求 {id} 排队超时',
   'test.kv_blocks': '所需与空闲的 KV 块',
   'test.peak_tokens': 'KV token 峰值与上限',
+  'test.expected_tokens': '预计 KV token 的需求与剩余',
+  'test.prompt_count': '一批的提示词数与上限',
   'test.token_budget': 'token 预算的需求与剩余',
   'test.running_cap': '运行请求数与上限',
   'test.lora_slots': 'LoRA 槽位与上限',

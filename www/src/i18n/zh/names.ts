@@ -16,7 +16,7 @@ export const names: Translation<typeof english> = {
   'outcome.token_quota': '超出 token 配额（TPM）',
   'outcome.concurrency': '并发请求数已满',
   'outcome.early_abort': '提前中止：赶不上首 token 期限',
-  'outcome.queue_full': '网关队列已满',
+  'outcome.queue_full': '队列已满',
   'outcome.late_first_token': '预计首 token 延迟超过期限',
   'outcome.overload': '过载，拒绝新请求',
   'held_by.rpm': '每分钟请求数（RPM）',

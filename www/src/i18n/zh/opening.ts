@@ -27,5 +27,6 @@ export const opening: Translation<typeof english> = {
   'sets': '它设置了：{settings}。',
   'none': '在这里不起作用：{flags}。',
   'scheduler': '{detail} 的调度器没有建模，由控件中选择的调度器代替。',
+  'kernels': '这里没有 {detail} 的实测 kernel，由 vLLM 的代替。',
   'gpu': '该服务器的 GPU',
 };

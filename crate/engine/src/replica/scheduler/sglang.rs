@@ -48,6 +48,9 @@ const FIRST_RATIO: f64 = 0.7;
 const LEAST_OF_FIRST: f64 = 0.14;
 const DECAY_STEPS: f64 = 600.0;
 
+/// A prompt is refused that leaves so few tokens of the longest request.
+const TOKENS_BEHIND_PROMPT: u32 = 5;
+
 /// Decodes that a retraction makes room for, of each request that stays (`SGLANG_RETRACT_DECODE_STEPS`).
 const RETRACT_STEPS: u32 = 20;
 
@@ -117,7 +120,7 @@ impl SchedulerRules for Sglang {
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
         SchedulerFacts {
             reference_accepts_all: false,
-            lengths: LengthRule::OfScheduler,
+            lengths: LengthRule::OfScheduler { refuses_from: refuses_from(config) },
             caches_prefixes: PrefixCaching::OfScheduler,
             allocation: BlockAllocation::OnDemand,
             looks_at_queue: false,
@@ -135,6 +138,17 @@ impl SchedulerRules for Sglang {
     fn refuses(&self, _config: &PoolConfig, _blocks: u32, _tokens: [u32; 2]) -> Option<Rejection> {
         None
     }
+}
+
+/// Tokens of prompt and answer that a request may have (`max_req_len`).
+fn longest_request(config: &PoolConfig) -> u32 {
+    let pool = config.blocks.saturating_mul(config.block_size);
+    config.max_request_tokens.min(pool).saturating_sub(1)
+}
+
+/// Tokens of the shortest prompt that is refused: it leaves no room for an answer (`max_req_input_len`).
+fn refuses_from(config: &PoolConfig) -> u32 {
+    longest_request(config).saturating_sub(TOKENS_BEHIND_PROMPT)
 }
 
 /// SGLang keeps adapters in memory of their own, never in the KV pool.
@@ -259,7 +273,7 @@ impl State {
             rules,
             slots,
             free_slots: slots,
-            max_request_tokens: config.max_request_tokens.min(memory.pool()).saturating_sub(1),
+            max_request_tokens: longest_request(config),
             memory,
             inbox: Vec::new(),
             requests: FxHashMap::default(),

@@ -8,7 +8,7 @@ use servescope_workload::RequestId;
 use super::request::Done;
 use super::{RETRACT_STEPS, Replica, ScheduleContext, State};
 use crate::config::sglang::RetractionPolicy;
-use crate::record::decisions::Verdict;
+use crate::record::decisions::{Compared, Decision, Test, Verdict};
 use crate::replica::running_list::RunningList;
 use crate::request::{Outcome, Rejection};
 
@@ -120,13 +120,10 @@ impl State {
             && stay.len() > 1
             && let Some(id) = stay.pop()
         {
-            self.send_back(
-                list,
-                replica,
-                context,
-                (id, needs.filter(|&needs| needs != id)),
-                stay.len() as u32,
-            );
+            let pages = self.memory.free() / self.memory.page();
+            let compared = Compared::new(Test::KvBlocks, pages + 1, pages);
+            let for_other = needs.filter(|&needs| needs != id);
+            self.send_back(list, replica, context, (id, for_other, compared), stay.len() as u32);
             back.push(id);
         }
         if stay.len() == 1 && !self.has_room_to_decode(&stay) {
@@ -159,17 +156,20 @@ impl State {
         self.goes(id);
     }
 
-    /// A request loses its memory but for what the tree has of it, and goes to the end of the line, for another one; so many others stay.
+    /// A request loses its memory but for what the tree has of it, and goes to the end of the line, for another one and for what a test
+    /// compared; so many others stay.
     pub(super) fn send_back(
         &mut self,
         list: &mut RunningList,
         replica: &mut Replica,
         context: &mut ScheduleContext<'_>,
-        (id, needs): (RequestId, Option<RequestId>),
+        (id, needs, compared): (RequestId, Option<RequestId>, Compared),
         others: u32,
     ) {
-        let pages = self.memory.free() / self.memory.page();
-        replica.record_preemption(context, id, Verdict::Preempted, (needs.unwrap_or(id), pages + 1, pages));
+        let (time_us, place) = (context.now_us, replica.index);
+        context.record.decisions.add(|| {
+            Decision::of(time_us, place, id, Verdict::Preempted, compared).for_request(needs.unwrap_or(id))
+        });
         self.release(id, false);
         self.memory.evict_until(others * RETRACT_STEPS);
         self.of_mut(id).is_sent_back();

@@ -14,9 +14,6 @@ use crate::record::decisions::{Compared, Verdict};
 use crate::record::timeline::QueueDrop;
 use crate::replica::running_list::RunningList;
 
-/// A prompt is refused that leaves so few tokens of the longest request.
-const TOKENS_BEHIND_PROMPT: u32 = 5;
-
 /// Policies that look at the tree do not while more requests wait, and so many of the line are touched otherwise.
 const MOST_LOOKED_UP: usize = 128;
 
@@ -88,7 +85,7 @@ impl State {
 
     /// Whether a prompt leaves no room for an answer.
     pub(super) fn is_too_long(&self, input: u32) -> bool {
-        input >= self.max_request_tokens.saturating_sub(TOKENS_BEHIND_PROMPT)
+        input >= self.max_request_tokens.saturating_sub(super::TOKENS_BEHIND_PROMPT)
     }
 
     /// The priority of a user, as the settings order priorities.

@@ -294,8 +294,8 @@ impl State {
     /// Takes a waiting request if it fits.
     fn consider(&mut self, adder: &mut Adder, id: RequestId) -> Considered {
         let taken = adder.taken.len();
-        if self.rules.prefill_max_requests.is_some_and(|most| taken >= most as usize) {
-            return (Budget::NoTokens, Compared::without_numbers(Test::TokenBudget));
+        if let Some(most) = self.rules.prefill_max_requests.filter(|&most| taken >= most as usize) {
+            return (Budget::NoTokens, Compared::new(Test::PromptCount, taken + 1, most));
         }
         let own = self.of(id).clone();
         let (clip, page) = (self.rules.clip_max_new_tokens, self.memory.page());
@@ -351,7 +351,7 @@ impl State {
     fn consider_known_length(&mut self, adder: &mut Adder, own: &Request, tokens: u32) -> Considered {
         let need = f64::from(self.memory.up(tokens) + self.memory.page());
         let have = self.left_now(adder).min(self.left_in_all(adder));
-        let compared = Compared::new(Test::ExpectedTokens, need as u32, have.max(0.0) as u32);
+        let compared = Compared::without_numbers(Test::ExpectedTokens);
         if need > have {
             return (Budget::NoRoom, compared);
         }
@@ -444,7 +444,8 @@ impl State {
             if chosen.contains(&other) {
                 adder.total -= self.expected(other);
                 gone += 1;
-                self.send_back(list, replica, context, (other, Some(id)), (total - gone) as u32);
+                let compared = Compared::new(Test::RunningCap, self.slots + 1, self.slots);
+                self.send_back(list, replica, context, (other, Some(id), compared), (total - gone) as u32);
             } else {
                 self.running.requests.push(other);
             }
