@@ -167,6 +167,15 @@ fn host_memory_shortens_the_ttft_of_agents_whose_sessions_leave_the_gpu() {
     });
 }
 
+/// Batches of prompts follow one another on SGLang, and no running request gets a token meanwhile; first tokens come as soon.
+#[test]
+fn on_sglang_tokens_stall_for_prompts() {
+    both_sides("will_sglang", |seed, without, with| {
+        assert!(with.tbt_s.max > without.tbt_s.max.map(|s| 1.5 * s), "seed {seed}");
+        assert!(with.ttft_s.mean < without.ttft_s.mean.map(|s| 1.1 * s), "seed {seed}");
+    });
+}
+
 #[test]
 fn a_router_that_knows_the_caches_halves_the_ttft_of_agents() {
     both_sides("will_router", |seed, turn, with| {

@@ -19,7 +19,7 @@ const MISSED = Infinity;
 
 /** Words that make a question of what is looked for: texts have them anywhere, or not at all. */
 const ASKING = new Set([
-  'a', 'an', 'the', 'i', 'my', 'me', 'we', 'our', 'it', 'for', 'which', 'what', 'how', 'is', 'are', 'do', 'does', 'can', 'should', 'would', 'will',
+  'a', 'an', 'the', 'i', 'my', 'me', 'we', 'our', 'it', 'for', 'which', 'why', 'on', 'what', 'how', 'is', 'are', 'do', 'does', 'can', 'should', 'would', 'will',
   'worth', 'best', 'better', 'good', 'help', 'need', 'use',
   '哪个', '哪种', '哪些', '什么', '怎么', '怎样', '如何', '是否', '应该', '会', '能', '我', '我的', '的', '吗', '呢', '值得', '值得吗', '最好', '更好', '需要', '有用', '有用吗',
 ]);

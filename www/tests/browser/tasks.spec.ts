@@ -205,6 +205,25 @@ test('an engineer with agents sees whether a CPU tier is worth it, and whether a
   person.done();
 });
 
+test('an engineer of SGLang sees why tokens come in spurts', async ({ page, request }) => {
+  const say = words.say(gateway);
+  const { words: { en } } = await (await request.get('presets/will_sglang.json')).json() as AboutStory;
+  await open(page, '');
+  const person = new Person(page);
+  await person.key('/');
+  const dialog = page.getByRole('dialog', { name: words.say(search)('label'), exact: true });
+  await expect(dialog.getByRole('combobox')).toBeFocused();
+  await person.type('spiky itl');
+  await person.press('option', startsWith(en.title), dialog);
+  await settled(page);
+  const table = page.getByRole('table', { name: say('story.label', { name: en.title }), exact: true });
+  await expect(table).toBeInViewport();
+  const longest = table.getByRole('row', { name: startsWith(say('story.tbt_max')) });
+  const [vllm, sglang] = [await secondsIn(longest, await columnOf(table, en.without)), await secondsIn(longest, await columnOf(table, en.with))];
+  expect(sglang).toBeGreaterThan(1.5 * vllm);
+  person.done();
+});
+
 test('an engineer sees one user beside the others', async ({ page }) => {
   await open(page);
   const person = new Person(page);
