@@ -18,8 +18,9 @@ impl Fleet {
     pub(super) fn deadline_us(&mut self) -> Option<f64> {
         while let Some(&(at_us, id)) = self.deadlines.front() {
             let i = id.index();
-            if self.requests[i].status == RequestStatus::Waiting && self.requests[i].leg.scheduled_us.is_nan()
-            {
+            let is_open = self.record.results[i].outcome == Outcome::Unfinished;
+            let waits = self.requests[i].status == RequestStatus::Waiting;
+            if is_open && waits && self.requests[i].leg.scheduled_us.is_nan() {
                 return Some(at_us);
             }
             self.deadlines.pop_front();

@@ -244,8 +244,11 @@ impl Replica {
             .counts()
             .queue
             .map_or_else(|| self.waiting.clone(), |own| own.as_seen(context.trace));
-        let is_gone =
-            |id: RequestId| context.is_gone(id) || context.record.results[id].outcome != Outcome::Unfinished;
+        // One that is refused may still wait for that to be told.
+        let stays = |id: RequestId| {
+            matches!(context.record.results[id].outcome, Outcome::Unfinished | Outcome::Rejected(_))
+        };
+        let is_gone = |id: RequestId| context.is_gone(id) || !stays(id);
         let (key, counters) = (queue.key_kind(), queue.counters());
         let listed = queue.listed(context.trace, MOST_LISTED, is_gone, |id| context.arrival_us(id));
         // Those that hold blocks come first.

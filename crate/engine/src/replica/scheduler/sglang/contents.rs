@@ -14,6 +14,9 @@ use crate::block_numbers::BlockNumbers;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Token(u64);
 
+/// Odd, and with many ones, so that different tokens stay different in the sum of a page.
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
 const OWN: u64 = 1 << 63;
 const STOP: u64 = 1 << 62;
 const PLACEHOLDER: u64 = 1 << 61;
@@ -52,6 +55,17 @@ impl Contents {
             return Token(STOP | before);
         }
         Token(self.plain(of.id, at))
+    }
+
+    /// What tells a page of a sequence from others that may stand in its place.
+    pub(super) fn page(&self, of: &Sequence, start: u32, page: u32) -> Token {
+        let end = start + page;
+        // The last token of each block in it stands for those before it in that block.
+        let blocks = start / self.block_tokens + 1..=(end - 1) / self.block_tokens;
+        let last = blocks.map(|block| block * self.block_tokens - 1).chain([end - 1]);
+        let stop = Some(of.stop_at).filter(|stop| (start..end).contains(stop));
+        let tokens = last.chain(stop).map(|at| self.token(of, at).0);
+        Token(tokens.reduce(|all, token| all.rotate_left(23).wrapping_mul(MIX) ^ token).unwrap_or(0))
     }
 
     fn plain(&self, id: RequestId, at: u32) -> u64 {

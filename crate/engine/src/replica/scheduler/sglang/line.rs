@@ -70,10 +70,11 @@ impl State {
         own.is_ending = is_refused;
         self.requests.insert(id, own);
         let tokens = if is_refused {
-            let reason = Rejection::RequestTooLong;
-            context.record.results[i].outcome = Outcome::Rejected(reason);
-            context.decided(replica.index, id, Verdict::Rejected(reason), || Compared::NOTHING);
+            // It may have gone meanwhile, of which the scheduler learns next.
             if !context.is_gone(id) {
+                let reason = Rejection::RequestTooLong;
+                context.record.results[i].outcome = Outcome::Rejected(reason);
+                context.decided(replica.index, id, Verdict::Rejected(reason), || Compared::NOTHING);
                 replica.changes_prompt(context, id, 1);
             }
             u32::MAX
@@ -129,8 +130,11 @@ impl State {
 
     fn refuses(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
         let reason = Rejection::QueueFull;
-        context.record.results[id].outcome = Outcome::Rejected(reason);
-        // Its client may have gone meanwhile, of which the scheduler has not learned.
+        // Its client may have gone meanwhile, of which the scheduler has not learned: it is refused all the same.
+        let outcome = &mut context.record.results[id].outcome;
+        if matches!(outcome, Outcome::Unfinished | Outcome::Cancelled) {
+            *outcome = Outcome::Rejected(reason);
+        }
         if !context.is_gone(id) {
             context.record.departures.push(QueueDrop { time_us: context.now_us, id });
             context.decided(replica.index, id, Verdict::Rejected(reason), || Compared::NOTHING);

@@ -305,7 +305,8 @@ impl State {
         }
         let need = tokens + own.max_new.saturating_sub(own.out).min(clip) + page;
         let left = f64::from(self.memory.available_beside_prefix(&own)) - adder.total;
-        let compared = Compared::new(Test::ExpectedTokens, need, left.max(0.0) as u32);
+        // A whole number is below both or neither of them.
+        let compared = Compared::new(Test::ExpectedTokens, need, left.ceil().max(0.0) as u32);
         if f64::from(need) >= left {
             return (Budget::NoRoom, compared);
         }

@@ -73,7 +73,7 @@ pub(super) struct RadixTree {
     contents: Contents,
     nodes: Vec<Node>,
     unused: Vec<NodeIndex>,
-    /// A node by the one before it and the last token of its first page.
+    /// A node by the one before it and its first page.
     children: FxHashMap<(NodeIndex, Token), NodeIndex>,
     orders: u64,
     /// Tokens of nodes without a lock, and with one.
@@ -166,9 +166,9 @@ impl RadixTree {
         }
     }
 
-    /// The token by which a child is found whose tokens begin at a place.
+    /// By what a child is found whose tokens begin at a place: its first page.
     fn key(&self, of: &Sequence, start: u32) -> Token {
-        self.contents.token(of, start + self.page - 1)
+        self.contents.page(of, start, self.page)
     }
 
     fn child(&self, parent: NodeIndex, of: &Sequence, start: u32) -> Option<NodeIndex> {
@@ -209,6 +209,9 @@ impl RadixTree {
         while known < tokens {
             let Some(child) = self.child(node, of, known) else { break };
             let shared = self.shared(child, of, tokens);
+            if shared == 0 {
+                break;
+            }
             known += shared;
             let Node { start, end, .. } = self.nodes[child as usize];
             if shared < end - start {
