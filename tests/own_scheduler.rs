@@ -120,8 +120,8 @@ impl BatchCost for OnStages {
     }
 }
 
-fn pool(config: PoolConfig, stages: u32) -> Pool {
-    let pool = Pool::new(config, Box::new(OnStages(stages)));
+fn pool(config: &PoolConfig, stages: u32) -> Pool {
+    let pool = Pool::new(*config, Box::new(OnStages(stages)));
     pool.with_scheduler(Box::<ShortestRemainingFirst>::default())
 }
 
@@ -172,7 +172,7 @@ proptest! {
         let config = PoolConfig {
             blocks, max_requests, max_batch_tokens, prefix_cache, adapters, replicas: 2, ..PoolConfig::default()
         };
-        let fleet = || Fleet::new(Arc::new(sent.clone()), FleetConfig::default(), vec![pool(config, stages)]);
+        let fleet = || Fleet::new(Arc::new(sent.clone()), FleetConfig::default(), vec![pool(&config, stages)]);
         let mut stepped = fleet().without_fast_forward();
         while !stepped.advance(5) {
             prop_assert_eq!(stepped.audited_blocks(), Some(stepped.blocks_in_use()));
@@ -195,7 +195,7 @@ fn short_requests_go_first() {
     let rows = (0..12).map(|place| (f64::from(place), 0, 20, if place < 2 { 400 } else { 10 }, 0));
     let sent = trace(rows);
     let config = PoolConfig { max_requests: 1, ..PoolConfig::default() };
-    let own = Fleet::new(Arc::clone(&sent), FleetConfig::default(), vec![pool(config, 1)]).run();
+    let own = Fleet::new(Arc::clone(&sent), FleetConfig::default(), vec![pool(&config, 1)]).run();
     let first_come = Fleet::of_pool(Arc::clone(&sent), config, Box::new(COST)).run();
     let mean = |report: &Report| {
         let of = |id: usize| report.results[id].finish_us.unwrap() - report.trace.arrival_us[id];
@@ -252,7 +252,7 @@ fn a_scheduler_may_look_again_at_a_time() {
 fn the_longest_gives_way_and_long_decodes_take_few_events() {
     let sent = trace([(0.0, 0, 20, 300, 0), (1.0, 0, 20, 290, 0), (2e6, 0, 20, 40, 0)]);
     let config = PoolConfig { blocks: 30, ..PoolConfig::default() };
-    let fleet = || Fleet::new(Arc::clone(&sent), FleetConfig::default(), vec![pool(config, 1)]);
+    let fleet = || Fleet::new(Arc::clone(&sent), FleetConfig::default(), vec![pool(&config, 1)]);
     let events = |mut fleet: Fleet| (1..1_000_000).find(|_| fleet.advance(1)).unwrap();
     let (leapt, single) = (events(fleet()), events(fleet().without_fast_forward()));
     assert!(10 * leapt < single, "{leapt} events in place of {single}");

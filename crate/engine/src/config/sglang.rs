@@ -5,6 +5,7 @@
 /// its `context_length` [`PoolConfig::max_request_tokens`](super::PoolConfig), `disable_radix_cache` the opposite of
 /// [`PoolConfig::prefix_cache`](super::PoolConfig).
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of SGLang's")]
 pub struct SglangRules {
     /// Most prompt tokens of a prefill batch; `None`: prompts are not cut (-1).
     pub chunked_prefill_size: Option<u32>,

@@ -600,7 +600,7 @@ fn limits(context: &StepContext<'_>, replica: &ReplicaSnapshot, earlier: &[Decis
             evictable_tokens: tree.evictable,
             free_tokens: tree.free,
             new_token_ratio: tree.new_token_ratio,
-            half_read: tree.half_read.map(|id| id.get()),
+            half_read: tree.half_read.map(RequestId::get),
         }),
     }
 }

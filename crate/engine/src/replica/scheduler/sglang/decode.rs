@@ -107,7 +107,7 @@ impl State {
         let needs = stay.first().copied();
         match self.rules.retraction_policy {
             RetractionPolicy::Length => {
-                stay.sort_by_key(|&id| (Reverse(self.of(id).out), self.of(id).prompt))
+                stay.sort_by_key(|&id| (Reverse(self.of(id).out), self.of(id).prompt));
             }
             RetractionPolicy::Priority => {
                 stay.sort_by_key(|&id| {

@@ -154,16 +154,12 @@ impl RadixTree {
             order: self.orders,
             is_there: true,
         };
-        match self.unused.pop() {
-            Some(at) => {
-                self.nodes[at as usize] = node;
-                at
-            }
-            None => {
-                self.nodes.push(node);
-                (self.nodes.len() - 1) as NodeIndex
-            }
+        if let Some(at) = self.unused.pop() {
+            self.nodes[at as usize] = node;
+            return at;
         }
+        self.nodes.push(node);
+        (self.nodes.len() - 1) as NodeIndex
     }
 
     /// By what a child is found whose tokens begin at a place: its first page.
@@ -325,7 +321,7 @@ impl RadixTree {
         let mut gone = 0;
         let of = |tree: &Self, node| Reverse((tree.rank(node), node));
         let all = (1..self.nodes.len() as NodeIndex).filter(|&node| self.is_leaf_to_evict(node));
-        let mut leaves = BinaryHeap::from_iter(all.map(|node| of(self, node)));
+        let mut leaves: BinaryHeap<_> = all.map(|node| of(self, node)).collect();
         while gone < tokens
             && let Some(Reverse((_, leaf))) = leaves.pop()
         {
