@@ -132,7 +132,7 @@ impl State {
         let reason = Rejection::QueueFull;
         // Its client may have gone meanwhile, of which the scheduler has not learned: it is refused all the same.
         let outcome = &mut context.record.results[id].outcome;
-        if matches!(outcome, Outcome::Unfinished | Outcome::Cancelled) {
+        if *outcome != Outcome::TimedOut {
             *outcome = Outcome::Rejected(reason);
         }
         if !context.is_gone(id) {
