@@ -29,6 +29,8 @@ struct Adder {
     taken: Vec<RequestId>,
     sent_back: Vec<RequestId>,
     new_half_read: Option<RequestId>,
+    /// Requests of the line that were looked at, from its head.
+    looked_at: usize,
     /// Of running and taken requests: tokens left to the end, and those held; where answers have a known length.
     ends: Option<Vec<(f64, u32)>>,
 }
@@ -81,7 +83,7 @@ impl State {
             }
             return None;
         }
-        self.line.retain(|id| !adder.taken.contains(id));
+        self.leave_line(&adder);
         for id in adder.sent_back {
             self.enters(replica, context, id);
         }
@@ -139,6 +141,7 @@ impl State {
             taken: Vec::new(),
             sent_back: Vec::new(),
             new_half_read: None,
+            looked_at: 0,
             ends: None,
         }
     }
@@ -230,7 +233,8 @@ impl State {
         let slots = replica.adapters.max_loras();
         let most_adapters = self.rules.max_loras_per_batch.map_or(slots, |most| most.min(slots));
         let most_adapters = Some(most_adapters).filter(|&most| most < u32::MAX);
-        for id in self.line.clone() {
+        while let Some(&id) = self.line.get(adder.looked_at) {
+            adder.looked_at += 1;
             if self.budget(adder) == Budget::NoTokens {
                 self.stop = Some(BlockReason::PromptBudget);
                 context.queue_waits(replica.index, || Compared::new(Test::TokenBudget, 1u32, 0u32));
@@ -279,6 +283,13 @@ impl State {
             self.stop = Some(waits_for).filter(|_| has_more).or(self.stop);
             return;
         }
+    }
+
+    /// Those that were taken leave the line, among those that were looked at.
+    fn leave_line(&mut self, adder: &Adder) {
+        let stays = |id: &RequestId| !adder.taken.contains(id);
+        let passed: Vec<RequestId> = self.line.drain(..adder.looked_at).filter(stays).collect();
+        self.line.splice(..0, passed);
     }
 
     /// What the tree has of a waiting request; at least one token is computed.
