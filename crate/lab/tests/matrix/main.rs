@@ -120,6 +120,42 @@ const VLLM_LOAD: &[(&str, &str)] = &[
     ("fleet.kv_pool", "given"),
 ];
 
+/// Users of unequal priority whose prompts begin alike, in a small pool, where SGLang's rules show; and fewer slots than requests.
+const SGLANG_LOAD: &[(&str, &str)] = &[
+    ("workload.rate_rps", "14"),
+    ("workload.duration_s", "8"),
+    ("workload.arrivals.cv", "2"),
+    ("workload.adapters.count", "0"),
+    ("workload.users.count", "12"),
+    ("workload.prefix.kind", "tree"),
+    ("workload.prefix.system_tokens", "64"),
+    ("workload.prefix.user_tokens", "160"),
+    ("workload.input_tokens.high", "300"),
+    ("workload.output_tokens.high", "400"),
+    ("workload.max_tokens.kind", "cap"),
+    ("workload.max_tokens.cap", "600"),
+    ("scheduler.max_total_tokens", "1800"),
+    ("scheduler.max_request_tokens", "1200"),
+    ("scheduler.max_running_requests", "8"),
+    ("scheduler.chunked_prefill_size", "256"),
+    ("scheduler.max_prefill_tokens", "500"),
+    ("scheduler.schedule_conservativeness", "0.1"),
+    ("scheduler.clip_max_new_tokens", "40"),
+    ("scheduler.priority.classes", "0,20,40"),
+    ("fleet.kv_pool", "given"),
+];
+const SGLANG_SLOTS: &[(&str, &str)] = &[
+    ("workload.rate_rps", "14"),
+    ("workload.duration_s", "8"),
+    ("workload.adapters.count", "0"),
+    ("workload.users.count", "12"),
+    ("workload.input_tokens.high", "300"),
+    ("workload.output_tokens.high", "200"),
+    ("scheduler.max_request_tokens", "1200"),
+    ("scheduler.max_running_requests", "4"),
+    ("scheduler.priority.classes", "0,20,40"),
+];
+
 /// Short prompts on several GPUs, which are done before the host has launched what no CUDA graph covers.
 const LAUNCH_LOAD: &[(&str, &str)] = &[
     ("workload.rate_rps", "6"),
@@ -191,7 +227,11 @@ fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
         }
         Rc::new(scenario)
     };
-    LOADS.iter().chain(&[VLLM_LOAD, LAUNCH_LOAD, ROUTER_LOAD, HOST_LOAD]).map(load).collect()
+    LOADS
+        .iter()
+        .chain(&[VLLM_LOAD, LAUNCH_LOAD, ROUTER_LOAD, HOST_LOAD, SGLANG_LOAD, SGLANG_SLOTS])
+        .map(load)
+        .collect()
 }
 
 fn names(id: Id) -> &'static [&'static str] {
@@ -209,12 +249,13 @@ fn cell(
 ) -> Cell {
     let context = NoteContext { purpose: aim(id), ..NoteContext::default() };
     let path = id.row().id;
-    // The loads behind the others are for the settings of vLLM v1, the largest CUDA graph, routers and host memory alone.
+    // The loads behind the others are for the settings of vLLM v1, the largest CUDA graph, routers, host memory and SGLang alone.
     let loads = match id {
         Id::CapturedTokens => &loads[..LOADS.len() + 2],
-        _ if path == "fleet.router_index.host_weight" => &loads[LOADS.len() + 3..],
+        _ if path == "fleet.router_index.host_weight" => &loads[LOADS.len() + 3..=LOADS.len() + 3],
         _ if path.starts_with("fleet.router") => &loads[LOADS.len() + 2..=LOADS.len() + 2],
-        _ if path.starts_with("fleet.host_cache") => &loads[LOADS.len() + 3..],
+        _ if path.starts_with("fleet.host_cache") => &loads[LOADS.len() + 3..=LOADS.len() + 3],
+        _ if is_of_sglang(id) => &loads[LOADS.len() + 4..],
         _ if is_of_vllm_v1(id) => &loads[..=LOADS.len()],
         _ => &loads[..LOADS.len()],
     };
@@ -268,6 +309,18 @@ fn cell(
 /// Whether only vLLM v1 has a parameter.
 fn is_of_vllm_v1(id: Id) -> bool {
     id.row().applies.contains(&Condition::In(Id::SchedulerKind, &["vllm_v1"]))
+}
+
+/// Whether only SGLang has a parameter.
+fn is_of_sglang(id: Id) -> bool {
+    fn asks(condition: &Condition) -> bool {
+        match condition {
+            Condition::In(Id::SchedulerKind, kinds) => *kinds == ["sglang"],
+            Condition::All(of) => of.iter().any(asks),
+            _ => false,
+        }
+    }
+    id.row().applies.iter().any(asks)
 }
 
 /// Whether all parameters that have a note in a load, set to other values together, change nothing there: then none of them

@@ -90,13 +90,11 @@ impl Scenario {
     pub(super) fn sglang_defaults_from(&self, id: Id) -> &'static [Id] {
         let on_hardware = self.cost_kind() != CostKind::Linear;
         match id {
-            Id::MaxTotalTokens => {
-                &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning, Id::CapturedTokens]
-            }
-            Id::MaxRequestTokens => &[Id::BatchMaxTokens, Id::MaxRunning, Id::CapturedTokens],
-            Id::FleetModel | Id::ModelContext if on_hardware => &[
+            Id::MaxTotalTokens if !on_hardware => &[Id::MaxRequestTokens, Id::MaxRunning],
+            Id::MaxRequestTokens => &[Id::MaxRunning, Id::CapturedTokens],
+            Id::ModelContext if self.has_own_model() => &[Id::MaxRequestTokens],
+            Id::FleetModel if on_hardware => &[
                 Id::MaxRequestTokens,
-                Id::BatchMaxTokens,
                 Id::MaxRunning,
                 Id::Unquantized,
                 Id::CapturedTokens,
@@ -114,9 +112,8 @@ impl Scenario {
             Id::MemoryMargin if on_hardware => &[Id::MaxRunning, Id::CapturedTokens],
             Id::MaxRunning => &[Id::MemoryMargin, Id::CapturedTokens],
             Id::FleetModel => &[Id::Unquantized, Id::CostKind],
-            Id::Weights => &[Id::CostKind, Id::MaxRunning, Id::CapturedTokens],
+            Id::Weights => &[Id::CostKind],
             Id::FleetGpu => &[Id::CapturedTokens, Id::CostKind],
-            Id::BatchMaxTokens => &[Id::CapturedTokens],
             Id::SchedulerKind => &[
                 Id::AdapterMemory,
                 Id::MaxRequestTokens,

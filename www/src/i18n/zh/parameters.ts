@@ -196,7 +196,7 @@ export const parameters: ParameterTexts = {
   'fleet.router_index.blocks': { label: '索引大小', help: '路由器最多记住每个副本的这么多块，最久没有发送的先忘掉。默认值取自所选系统：llm-d 为 31,250，AIBrix 为 200,000，字典树从不忘记。' },
   'fleet.router_index.block_tokens': { label: '索引的块', help: '路由器自己的索引中一块的 token 数；提示词按整块匹配。Dynamo 的代价也按这样的块计。' },
   'fleet.router_index.eviction_interval_s': { label: '淘汰间隔', help: '每隔多久按索引大小淘汰一次；0 表示每次加入提示词时。SGLang 的路由器每 30 s 一次，其间可以记住更多。' },
-  'fleet.router_index.event_delay_ms': { label: '事件延迟', help: '从副本的缓存发生变化，到路由器得知的时间。' },
+  'fleet.router_index.event_delay_ms': { label: '事件延迟', help: '从副本的缓存发生变化，到路由器得知的时间。这里只有 vLLM v1 会报告自己的块，SGLang 的基数树不报告。' },
   'fleet.router_index.host_weight': { label: '主机内存中块的权重', help: '提示词的一块若在副本的主机内存中，相对于在 KV 缓存中的一块算多少；0 表示路由器看不到主机内存。llm-d 为 0.8，Dynamo 为 0.75。' },
   'fleet.router_view.counts': { label: '请求数由谁统计', help: '路由器比较的是谁统计的请求数：自己的，即它发出而尚未结束的请求；或副本的，即上次抓取时的数目。' },
   'fleet.router_view.scrape_ms': { label: '抓取间隔', help: '路由器每隔多久读一次各副本的指标（等待与运行中的请求、KV 显存）；其间按上次读到的值决定。0 表示当前值。默认值取自所选系统：llm-d 与 AIBrix 为 50 毫秒，其他的有长达 30 秒的。' },

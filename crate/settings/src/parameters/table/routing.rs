@@ -37,8 +37,8 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(&[APPROXIMATE])
         .doc("Eviction interval", "How often the size of the index is enforced; 0 = whenever a prompt is added. SGLang's router does it every 30 s and may remember more in between.")),
     (Id::EventDelay, row("fleet.router_index.event_delay_ms", "rid", "fleet", number(0.0, 3_600_000.0, 2.0)).unit("ms").log(0.1, 10_000.0, 0.1)
-        .when(&[when_in(Id::RouterIndex, &["precise"]), when_in(Id::PrefixCache, &["true"])])
-        .doc("Event delay", "From a change of a replica's cache until the router knows of it.")),
+        .when(&[when_in(Id::RouterIndex, &["precise"]), when_in(Id::PrefixCache, &["true"]), when_in(Id::SchedulerKind, &["vllm_v1"])])
+        .doc("Event delay", "From a change of a replica's cache until the router knows of it. vLLM v1 tells of its blocks; SGLang's radix tree tells of none here.")),
     (Id::HostWeight, row("fleet.router_index.host_weight", "rih", "fleet", number(0.0, 1.0, 0.8)).linear(0.0, 1.0, 0.05)
         .when(&[when_in(Id::RouterIndex, &["precise", "true"]), HOST_CACHE])
         .doc("Weight of a host block", "What a block of the prompt in a replica's host memory counts beside one in its KV cache; 0 = the router does not see host memory. llm-d: 0.8; Dynamo: 0.75.")),
