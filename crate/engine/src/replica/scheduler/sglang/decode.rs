@@ -1,10 +1,9 @@
 //! Decodes (`update_running_batch` of managers/scheduler.py), and what happens when they find no memory: requests are sent back to
 //! the end of the line (`retract_decode` of managers/schedule_batch.py).
 
-use std::cmp::Reverse;
-
 use servescope_workload::RequestId;
 
+use super::line::sort_by_rank;
 use super::request::Done;
 use super::{RETRACT_STEPS, Replica, ScheduleContext, State};
 use crate::config::sglang::RetractionPolicy;
@@ -107,11 +106,12 @@ impl State {
         let needs = stay.first().copied();
         match self.rules.retraction_policy {
             RetractionPolicy::Length => {
-                stay.sort_by_key(|&id| (Reverse(self.of(id).out), self.of(id).prompt));
+                sort_by_rank(&mut stay, |id| [0, -i64::from(self.of(id).out), self.of(id).prompt.into()]);
             }
             RetractionPolicy::Priority => {
-                stay.sort_by_key(|&id| {
-                    (self.rank(self.of(id)), Reverse(self.of(id).out), self.of(id).prompt)
+                sort_by_rank(&mut stay, |id| {
+                    let own = self.of(id);
+                    [self.rank(own), -i64::from(own.out), own.prompt.into()]
                 });
             }
         }

@@ -1,8 +1,6 @@
 //! The waiting line: who comes to it and leaves it (`_add_request_to_queue`, `abort_request` of managers/scheduler.py), and the order
 //! in which it is looked at (`SchedulePolicy` of managers/schedule_policy.py).
 
-use std::cmp::Reverse;
-
 use servescope_workload::RequestId;
 
 use super::contents::Sequence;
@@ -188,12 +186,12 @@ impl State {
         let has_priorities = self.rules.enable_priority_scheduling;
         match policy {
             SchedulePolicy::Fcfs if asked == SchedulePolicy::Fcfs && has_priorities => {
-                line.sort_by_key(|&id| (self.rank(self.of(id)), self.of(id).entered));
+                sort_by_rank(&mut line, |id| [self.rank(self.of(id)), self.of(id).entered.cast_signed(), 0]);
             }
             SchedulePolicy::Fcfs => {}
             SchedulePolicy::LongestOutput => {
                 let rank = |own: &Request| if has_priorities { self.rank(own) } else { 0 };
-                line.sort_by_key(|&id| (rank(self.of(id)), Reverse(self.of(id).max_new)));
+                sort_by_rank(&mut line, |id| [rank(self.of(id)), -i64::from(self.of(id).max_new), 0]);
             }
             _ => self.sort_by_prefixes(policy, &mut line),
         }
@@ -227,8 +225,8 @@ impl State {
         let is_later = |id: RequestId| later.binary_search(&id).is_ok();
         match policy {
             SchedulePolicy::LongestPrefix => {
-                line.sort_by_key(|&id| {
-                    if is_later(id) { (1, Reverse(0)) } else { (0, Reverse(self.of(id).matched)) }
+                sort_by_rank(line, |id| {
+                    if is_later(id) { [1, 0, 0] } else { [0, -i64::from(self.of(id).matched), 0] }
                 });
             }
             SchedulePolicy::DfsWeight => {
@@ -249,7 +247,9 @@ impl State {
                 };
                 line.sort_by(|&one, &other| key(one).total_cmp(&key(other)).then(one.cmp(&other)));
             }
-            _ => line.sort_by_key(|&id| (is_later(id), self.of(id).work(), self.of(id).entered)),
+            _ => sort_by_rank(line, |id| {
+                [is_later(id).into(), self.of(id).work().into(), self.of(id).entered.cast_signed()]
+            }),
         }
     }
 
@@ -277,4 +277,16 @@ impl State {
         later.sort_unstable();
         later
     }
+}
+
+/// Puts requests into the order of what `rank` says of each, the least first; equal ones stay as they stood.
+pub(super) fn sort_by_rank(list: &mut [RequestId], rank: impl Fn(RequestId) -> [i64; 3]) {
+    let mut ranked: Vec<([i64; 3], RequestId)> = list.iter().map(|&id| (rank(id), id)).collect();
+    sort_ranked(&mut ranked);
+    list.iter_mut().zip(ranked).for_each(|(place, (_, id))| *place = id);
+}
+
+/// Not generic: a sort is compiled for each closure, and weighs much in the page.
+fn sort_ranked(ranked: &mut [([i64; 3], RequestId)]) {
+    ranked.sort_by_key(|&(rank, _)| rank);
 }

@@ -3,6 +3,7 @@
 use servescope_workload::RequestId;
 
 use super::batch::PromptBatch;
+use super::line::sort_by_rank;
 use super::request::Request;
 use super::{BlockReason, Replica, ScheduleContext, State};
 use crate::config::sglang::SchedulePolicy;
@@ -431,7 +432,7 @@ impl State {
         let is_running = |id: &RequestId| !adder.sent_back.contains(id) && self.of(*id).done.is_none();
         let mut candidates: Vec<RequestId> =
             self.running.requests.iter().copied().filter(is_running).collect();
-        candidates.sort_by_key(|&id| (-self.rank(self.of(id)), std::cmp::Reverse(self.of(id).entered)));
+        sort_by_rank(&mut candidates, |id| [-self.rank(self.of(id)), -self.of(id).entered.cast_signed(), 0]);
         let own = self.of(id);
         let tokens = f64::from(own.seen) - f64::from(own.prefix)
             + f64::from(own.max_new.min(self.rules.clip_max_new_tokens));
