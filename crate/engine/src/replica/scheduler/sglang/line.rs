@@ -245,7 +245,7 @@ impl State {
                     let since = self.prefilled.saturating_sub(own.prefilled_before) as f64;
                     if to_do == 0 { f64::NEG_INFINITY } else { -since / f64::from(to_do) }
                 };
-                line.sort_by(|&one, &other| key(one).total_cmp(&key(other)).then(one.cmp(&other)));
+                sort_by_rank(line, |id| [in_total_order(key(id)), id.index() as i64, 0]);
             }
             _ => sort_by_rank(line, |id| {
                 [is_later(id).into(), self.of(id).work().into(), self.of(id).entered.cast_signed()]
@@ -289,4 +289,10 @@ pub(super) fn sort_by_rank(list: &mut [RequestId], rank: impl Fn(RequestId) -> [
 /// Not generic: a sort is compiled for each closure, and weighs much in the page.
 fn sort_ranked(ranked: &mut [([i64; 3], RequestId)]) {
     ranked.sort_by_key(|&(rank, _)| rank);
+}
+
+/// A whole number that stands to others as `value` stands to theirs in IEEE's total order.
+fn in_total_order(value: f64) -> i64 {
+    let bits = value.to_bits().cast_signed();
+    if bits < 0 { bits ^ i64::MAX } else { bits }
 }
