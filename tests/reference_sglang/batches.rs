@@ -1,10 +1,11 @@
-//! Decision by decision: who is in the batch with how many tokens, what is left, and its times.
+//! Decision by decision: which requests are in the batch with how many tokens, what is left, and its times.
 
 use serde_json::Value;
 use servescope_engine::snapshot::RadixState;
 use servescope_engine::{BatchMember, BatchUnderWay, Fleet, ReplicaIndex, Report};
+use servescope_tests::recorded_runs::{list, number, whole};
 
-use super::given::{Given, list, number, whole};
+use super::given::Given;
 
 /// What a decision left behind: the tree and the memory, and how many wait.
 type Left = (RadixState, u32);
@@ -70,9 +71,9 @@ pub(crate) fn check(given: &Given) -> Result<Ran, String> {
             if (state.new_token_ratio - number(batch, "ratio")).abs() > RATIO {
                 return Err(differs("has the ratio", &state.new_token_ratio, &batch["ratio"]));
             }
-            let half_read = batch["chunked"].as_u64().map(|id| given.place_of[&id]);
-            if state.half_read != half_read {
-                return Err(differs("has half read", &state.half_read, &half_read));
+            let chunked_request = batch["chunked"].as_u64().map(|id| given.place_of[&id]);
+            if state.chunked_request != chunked_request {
+                return Err(differs("has as chunked request", &state.chunked_request, &chunked_request));
             }
         }
     }
@@ -162,5 +163,5 @@ fn check_sent_back(given: &Given, report: &Report) -> Result<(), String> {
     for list in [&mut ours, &mut theirs] {
         list.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
     }
-    if ours == theirs { Ok(()) } else { Err(format!("sends back {ours:?} instead of {theirs:?}")) }
+    if ours == theirs { Ok(()) } else { Err(format!("retracts {ours:?} instead of {theirs:?}")) }
 }

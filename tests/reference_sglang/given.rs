@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use servescope_cost::{AdapterCost, LinearCost};
+use servescope_cost::LinearCost;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::{
     AdapterConfig, AdapterMemory, Fleet, PoolConfig, RadixEviction, RetractionPolicy, SchedulePolicy,
     SchedulerKind, SglangRules,
 };
+use servescope_tests::recorded_runs::{batch_times, flag, number, requests, whole};
 use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
@@ -60,25 +61,6 @@ pub(crate) struct Given {
     cost: LinearCost,
 }
 
-/// A whole number that must be there.
-pub(crate) fn whole(value: &Value, key: &str) -> u32 {
-    let number = value[key].as_u64().unwrap_or_else(|| panic!("{key} is {}", value[key]));
-    u32::try_from(number).unwrap_or_else(|_| panic!("{key} is {number}"))
-}
-
-pub(crate) fn number(value: &Value, key: &str) -> f64 {
-    value[key].as_f64().unwrap_or_else(|| panic!("{key} is {}", value[key]))
-}
-
-fn flag(value: &Value, key: &str) -> bool {
-    value[key].as_bool().unwrap_or_else(|| panic!("{key} is {}", value[key]))
-}
-
-/// The entries of a list.
-pub(crate) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value[key].as_array().unwrap_or_else(|| panic!("{key} is no list"))
-}
-
 impl Given {
     pub(crate) fn read(file: &Value) -> Self {
         let given = &file["config"];
@@ -86,12 +68,10 @@ impl Given {
             assert!(SETTINGS.contains(&&**setting) || setting == CLIP, "unknown setting {setting}");
         }
         let config = config(file);
-        let mut requests: Vec<&Value> = list(file, "requests").iter().collect();
-        requests.sort_by(|a, b| number(a, "arrival_us").total_cmp(&number(b, "arrival_us")));
+        let requests = requests(file);
         let sign = if flag(given, "schedule_low_priority_values_first") { 1.0 } else { -1.0 };
         let (trace, classes) = trace(&requests, sign, flag(given, "enable_priority_scheduling"));
         let has_adapters = trace.adapter.iter().any(|&adapter| adapter != BASE_MODEL);
-        let cost = &file["law_us"];
         Self {
             place_of: RequestId::first(requests.len())
                 .zip(&requests)
@@ -104,15 +84,7 @@ impl Given {
                 client: Client::User,
                 predictions: None,
             },
-            cost: LinearCost {
-                prefill_base_us: number(cost, "A_p"),
-                prefill_per_token_us: number(cost, "b"),
-                decode_base_us: number(cost, "A_d"),
-                decode_per_request_us: number(cost, "c"),
-                decode_per_kv_token_us: number(cost, "d"),
-                overhead_us: 0.0,
-                adapters: AdapterCost::FREE,
-            },
+            cost: batch_times(file),
             file: file.clone(),
         }
     }

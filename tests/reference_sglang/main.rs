@@ -1,5 +1,5 @@
 //! Runs of SGLang's own scheduler, decision by decision: which requests, how many tokens, what is free, evictable and locked, the new
-//! token ratio, who is retracted and preempted, and every time to the bit.
+//! token ratio, which are retracted and preempted, and every time to the bit.
 //!
 //! The folder is `sglang` in the one that `SERVESCOPE_REFERENCE` names, otherwise in `tests/reference/`; each `*.json.gz` below it, or
 //! unpacked file, is a run.
@@ -11,6 +11,7 @@ mod results;
 use std::path::Path;
 
 use given::Given;
+use servescope_tests::recorded_runs::all_agree;
 
 /// A run as the engine gives it against what SGLang gave. Returns how many batches and requests were compared.
 fn check(given: &Given, name: &str) -> Result<usize, String> {
@@ -27,23 +28,6 @@ fn every_decision_and_every_request() {
     let root = servescope_tests::reference().join("sglang");
     let all =
         servescope_tests::files(&root, |name| Path::new(name).extension().is_some_and(|end| end == "json"));
-    let (mut checked, mut wrong) = (0, Vec::new());
-    for path in all {
-        let name = servescope_tests::plain_name(&path);
-        match check(&Given::read(&servescope_tests::json(&path)), &name) {
-            Ok(cases) => {
-                servescope_tests::report_cases(&path, cases);
-                checked += 1;
-            }
-            Err(difference) => wrong.push(format!("{name}: {difference}")),
-        }
-    }
-    assert!(
-        wrong.is_empty(),
-        "{} of {} runs differ:\n{}",
-        wrong.len(),
-        checked + wrong.len(),
-        wrong.join("\n")
-    );
-    println!("{checked} runs agree");
+    let runs = all.into_iter().map(|path| (servescope_tests::json(&path), path));
+    all_agree(runs, |file, name| check(&Given::read(file), name));
 }

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 use servescope_engine::{Outcome, Rejection};
+use servescope_tests::recorded_runs::{list, whole};
 
 use super::batches::Ran;
-use super::given::{Given, list, whole};
+use super::given::Given;
 
 /// Compares every request; returns how many.
 pub(crate) fn check(given: &Given, ran: &Ran) -> Result<usize, String> {

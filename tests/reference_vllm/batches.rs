@@ -3,8 +3,9 @@
 use serde_json::Value;
 use servescope_engine::ReplicaIndex;
 use servescope_engine::{BatchMember, BatchUnderWay, Fleet, Report};
+use servescope_tests::recorded_runs::{list, whole};
 
-use super::given::{Given, list, whole};
+use super::given::Given;
 
 /// What a batch left behind when it was formed: requests that run and wait, and free blocks.
 type Left = (u32, u32, u32);

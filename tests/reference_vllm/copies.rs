@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 use servescope_engine::{KvCopy, Report};
+use servescope_tests::recorded_runs::whole;
 
 use super::batches::is_close;
-use super::given::{Given, whole};
+use super::given::Given;
 
 /// A copy: when it was decided, for which requests, how many blocks, and when it ends where that is known.
 type Row = (f64, Vec<u64>, u32, Option<f64>);

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use servescope_cost::{AdapterCost, Batch, BatchCost, LinearCost, StageTime};
+use servescope_cost::{Batch, BatchCost, LinearCost, StageTime};
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::{
     AdapterConfig, AdapterMemory, Equals, Fleet, HostCache, HostEviction, KvGroup, KvGroups, KvGroupsOfKind,
     LongPrefill, OffloadConnector, PoolConfig, SchedulerKind, VllmRules,
 };
+use servescope_tests::recorded_runs::{batch_times, flag, number, requests, whole};
 use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
@@ -67,25 +68,6 @@ pub(crate) struct Given {
     cost: Stages,
 }
 
-/// A whole number that must be there.
-pub(crate) fn whole(value: &Value, key: &str) -> u32 {
-    let number = value[key].as_u64().unwrap_or_else(|| panic!("{key} is {}", value[key]));
-    u32::try_from(number).unwrap_or_else(|_| panic!("{key} is {number}"))
-}
-
-fn number(value: &Value, key: &str) -> f64 {
-    value[key].as_f64().unwrap_or_else(|| panic!("{key} is {}", value[key]))
-}
-
-fn flag(value: &Value, key: &str) -> bool {
-    value[key].as_bool().unwrap_or_else(|| panic!("{key} is {}", value[key]))
-}
-
-/// The entries of a list.
-pub(crate) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value[key].as_array().unwrap_or_else(|| panic!("{key} is no list"))
-}
-
 impl Given {
     pub(crate) fn read(file: &Value) -> Self {
         let given = &file["config"];
@@ -93,15 +75,13 @@ impl Given {
             assert!(SETTINGS.contains(&&**setting), "unknown setting {setting}");
         }
         let config = config(given);
-        let mut requests: Vec<&Value> = list(file, "requests").iter().collect();
-        requests.sort_by(|a, b| number(a, "arrival_us").total_cmp(&number(b, "arrival_us")));
+        let requests = requests(file);
         let (trace, classes) = trace(&requests, config.block_size);
         let order = match given["policy"].as_str() {
             Some("fcfs") => QueuePolicy::Fcfs,
             Some("priority") => QueuePolicy::Priority { classes, ageing_us: NEVER_US },
             other => panic!("unknown policy {other:?}"),
         };
-        let cost = &file["law_us"];
         Self {
             place_of: RequestId::first(requests.len())
                 .zip(&requests)
@@ -111,15 +91,7 @@ impl Given {
             config,
             queueing: QueueConfig { policy: order, client: Client::User, predictions: None },
             cost: Stages(
-                LinearCost {
-                    prefill_base_us: number(cost, "A_p"),
-                    prefill_per_token_us: number(cost, "b"),
-                    decode_base_us: number(cost, "A_d"),
-                    decode_per_request_us: number(cost, "c"),
-                    decode_per_kv_token_us: number(cost, "d"),
-                    overhead_us: 0.0,
-                    adapters: AdapterCost::FREE,
-                },
+                batch_times(file),
                 if given["pipeline_parallel_size"].is_null() {
                     1
                 } else {

@@ -14,6 +14,7 @@ mod traces;
 use std::path::{Path, PathBuf};
 
 use given::Given;
+use servescope_tests::recorded_runs::all_agree;
 
 /// Every run below the folder `vllm`.
 fn runs() -> Vec<PathBuf> {
@@ -33,25 +34,8 @@ fn check(given: &Given, name: &str) -> Result<usize, String> {
 
 #[test]
 fn every_batch_and_every_request() {
-    let (mut checked, mut wrong) = (0, Vec::new());
     let of_one_engine = |path: &PathBuf| next::of_one_engine(&servescope_tests::json(path));
     let of_vllm = runs().into_iter().map(|path| (servescope_tests::json(&path), path));
-    for (file, path) in of_vllm.chain(next::runs().into_iter().map(|path| (of_one_engine(&path), path))) {
-        let name = servescope_tests::plain_name(&path);
-        match check(&Given::read(&file), &name) {
-            Ok(cases) => {
-                servescope_tests::report_cases(&path, cases);
-                checked += 1;
-            }
-            Err(difference) => wrong.push(format!("{name}: {difference}")),
-        }
-    }
-    assert!(
-        wrong.is_empty(),
-        "{} of {} runs differ:\n{}",
-        wrong.len(),
-        checked + wrong.len(),
-        wrong.join("\n")
-    );
-    println!("{checked} runs agree");
+    let of_next = next::runs().into_iter().map(|path| (of_one_engine(&path), path));
+    all_agree(of_vllm.chain(of_next), |file, name| check(&Given::read(file), name));
 }

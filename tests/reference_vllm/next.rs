@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-
-use super::given::list;
+use servescope_tests::recorded_runs::list;
 
 /// Kinds of runs by the start of their names, and what the engine lacks for them; `None`: nothing.
 const KINDS: [(&str, Option<&str>); 7] = [

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 use servescope_engine::Outcome;
+use servescope_tests::recorded_runs::{list, whole};
 
 use super::batches::{Ran, is_close};
-use super::given::{Given, list, whole};
+use super::given::Given;
 
 /// Compares every request; returns how many. Of runs whose clients go away, those that stay.
 pub(crate) fn check(given: &Given, ran: &Ran) -> Result<usize, String> {

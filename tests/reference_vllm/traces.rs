@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use servescope_lab::run::Run;
 use servescope_output::files;
 use servescope_settings::scenario::Scenario;
+use servescope_tests::recorded_runs::{list, whole};
 use servescope_traces::loaded_trace::LoadedTrace;
 
-use super::given::{Blocks, list, whole};
+use super::given::Blocks;
 
 /// The settings of the terminal that stand for a setting of a file; `None`: the terminal has none.
 fn settings(file: &Value) -> Option<Vec<(&'static str, String)>> {

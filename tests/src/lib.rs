@@ -6,6 +6,7 @@
 //! `name.gz` are the same file.
 
 pub mod causes;
+pub mod recorded_runs;
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};

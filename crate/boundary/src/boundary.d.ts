@@ -2459,7 +2459,7 @@ export type StepLimits = {
   decode_steps: number | null,
   /** After how many of them prompts may be admitted. */
   decode_steps_between_prefills: number | null,
-  /** The radix tree of prefixes, and by what requests are let in beside it, of a scheduler that keeps one. */
+  /** The radix tree of prefixes, and by what it admits requests, of a scheduler that keeps one. */
   radix: StepRadix | null,
 };
 
@@ -2550,8 +2550,8 @@ export type StepRadix = {
   free_tokens: number,
   /** Which share of its further tokens a running request is expected to need. */
   new_token_ratio: number,
-  /** The request whose prompt is read in part. */
-  half_read: number | null,
+  /** The request whose prompt is prefilled in part. */
+  chunked_request: number | null,
 };
 
 /** A replica that the router could send the request to, as the router saw it. */

@@ -183,8 +183,8 @@ fn of_limits(limits: &LimitsView) -> String {
             "; new token ratio {:.3}; radix tree: {} tokens in use, {} evictable, {} free beside it",
             tree.new_token_ratio, tree.locked_tokens, tree.evictable_tokens, tree.free_tokens
         );
-        if let Some(id) = tree.half_read {
-            let _ = write!(text, "; the prompt of request {id} is read in part");
+        if let Some(id) = tree.chunked_request {
+            let _ = write!(text, "; the prompt of request {id} is prefilled in part");
         }
     }
     text.push('\n');

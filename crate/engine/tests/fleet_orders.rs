@@ -249,7 +249,7 @@ fn any_counting() -> impl Strategy<Value = QueuePolicy> {
 }
 
 fn any_fleet() -> impl Strategy<Value = PoolConfig> {
-    // SGLang's line knows no clients.
+    // SGLang's waiting queue knows no clients.
     let kinds = SchedulerKind::ALL.into_iter().filter(|&kind| kind != SchedulerKind::Sglang);
     (prop::sample::select(kinds.collect::<Vec<_>>()), 1u32..3, 12u32..40).prop_map(
         |(scheduler, replicas, blocks)| {

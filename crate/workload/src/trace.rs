@@ -43,7 +43,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Whether a request asks for an answer of its whole `max_tokens`.
+    /// Whether a request asks for an output of its whole `max_tokens`.
     pub fn ignores_eos(&self, id: usize) -> bool {
         self.metadata.as_ref().is_some_and(|metadata| metadata.ignores_eos.get(id).copied().unwrap_or(false))
     }

@@ -145,14 +145,14 @@ function limits(text: Text, own: StepLimits): TemplateResult {
   ]));
 }
 
-/** A radix tree of prefixes, and by what requests are let in beside it. */
+/** A radix tree of prefixes, and by what it admits requests. */
 function radix(text: Text, own: StepRadix): ([string, string] | null)[] {
   const say = text.say(debuggerTexts);
   const { format } = text;
   return [
     [say('limits.ratio'), format.fixed(own.new_token_ratio, 3)],
     [say('limits.tree'), say('limits.tree.of', { locked: format.whole(own.locked_tokens), evictable: format.whole(own.evictable_tokens), free: format.whole(own.free_tokens) })],
-    own.half_read === null ? null : [say('limits.half_read'), format.whole(own.half_read)],
+    own.chunked_request === null ? null : [say('limits.chunked_request'), format.whole(own.chunked_request)],
   ];
 }
 

@@ -13,7 +13,7 @@ pub struct SglangRules {
     pub max_prefill_tokens: u32,
     /// Most prompts of a prefill batch.
     pub prefill_max_requests: Option<u32>,
-    /// In which order waiting requests are looked at.
+    /// In which order waiting requests are considered.
     pub schedule_policy: SchedulePolicy,
     /// How much of its `max_new_tokens` a running request is expected to need still, as a factor of 0.7.
     pub schedule_conservativeness: f64,
@@ -32,7 +32,7 @@ pub struct SglangRules {
     pub priority_scheduling_preemption_threshold: Option<u32>,
     /// Which running requests keep their memory when it runs out.
     pub retraction_policy: RetractionPolicy,
-    /// Most waiting requests; the next one is refused.
+    /// Most waiting requests; the next one is rejected.
     pub max_queued_requests: Option<u32>,
     /// So many batches of decodes come behind one with prompts.
     pub prefill_decode_interval: u32,
@@ -42,7 +42,7 @@ pub struct SglangRules {
     pub min_free_slots_delay: Option<u32>,
     /// Most adapters of running requests; those without one count as one more.
     pub max_loras_per_batch: Option<u32>,
-    /// Most tokens that an answer is expected to need (`SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION`).
+    /// Most tokens that an output is expected to need (`SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION`).
     pub clip_max_new_tokens: u32,
 }
 

@@ -12,10 +12,10 @@ use crate::request::Rejection;
 pub fn rejection(config: &PoolConfig, input_tokens: u32, max_tokens: u32, rank: u32) -> Option<Rejection> {
     let rules = config.scheduler.rules();
     let facts = rules.facts(config);
-    let refuses_later =
-        matches!(facts.lengths, LengthRule::OfScheduler { refuses_from } if input_tokens >= refuses_from);
+    let rejects_later =
+        matches!(facts.lengths, LengthRule::OfScheduler { rejects_from } if input_tokens >= rejects_from);
     rejection_by(&*rules, (&facts, 1), config, [input_tokens, max_tokens, rank])
-        .or(refuses_later.then_some(Rejection::RequestTooLong))
+        .or(rejects_later.then_some(Rejection::RequestTooLong))
 }
 
 /// The same under the rules of a scheduler, for replicas of so many pipeline stages.
@@ -39,7 +39,7 @@ pub(super) fn rejection_by(
     // Where outputs are cut, only the prompt has to leave room for a token.
     let total_tokens = asked_tokens.min(facts.lengths.cut().unwrap_or(u32::MAX));
     let is_too_long = match facts.lengths {
-        LengthRule::Refused => total_tokens > config.max_request_tokens,
+        LengthRule::Rejected => total_tokens > config.max_request_tokens,
         LengthRule::CutAt(most) => input_tokens >= most,
         LengthRule::OfScheduler { .. } => false,
     };

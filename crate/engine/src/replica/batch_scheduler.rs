@@ -247,7 +247,7 @@ impl SchedulerFacts {
         Self {
             reference_accepts_all: true,
             may_block_queue: false,
-            lengths: LengthRule::Refused,
+            lengths: LengthRule::Rejected,
             max_queued_tokens: None,
             caches_prefixes: PrefixCaching::None,
             groups_layers: false,
@@ -274,13 +274,13 @@ impl SchedulerFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LengthRule {
     /// It is rejected on arrival.
-    Refused,
+    Rejected,
     /// Its output is cut at so many tokens of both; only the prompt has to leave room for one.
     CutAt(u32),
-    /// The scheduler decides when it learns of it: it refuses a prompt of so many tokens, and cuts outputs.
+    /// The scheduler decides when it learns of it: it rejects a prompt of so many tokens, and cuts outputs.
     OfScheduler {
-        /// Tokens of the shortest prompt that is refused.
-        refuses_from: u32,
+        /// Tokens of the shortest prompt that is rejected.
+        rejects_from: u32,
     },
 }
 
@@ -289,7 +289,7 @@ impl LengthRule {
     pub(crate) fn cut(self) -> Option<u32> {
         match self {
             Self::CutAt(tokens) => Some(tokens),
-            Self::Refused | Self::OfScheduler { .. } => None,
+            Self::Rejected | Self::OfScheduler { .. } => None,
         }
     }
 }
@@ -362,8 +362,8 @@ pub struct RadixState {
     pub decisions: u64,
     /// Which share of its further tokens a running request is expected to need (`new_token_ratio`).
     pub new_token_ratio: f64,
-    /// The request whose prompt is read in part.
-    pub half_read: Option<RequestId>,
+    /// The request whose prompt is prefilled in part.
+    pub chunked_request: Option<RequestId>,
     /// Requests that decode, but for those of a batch of prompts that has just been decided.
     pub running: u32,
 }

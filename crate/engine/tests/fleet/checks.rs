@@ -110,9 +110,9 @@ pub(crate) fn check_tokens(report: &Report) {
         let loads = report.timeline.kv_copies.iter().filter(|copy| copy.is_load);
         let again = loads.map(|copy| copy.requests.len() as u64).sum::<u64>();
         // SGLang reads a token in the place of a prompt that is too long.
-        let refused = Outcome::Rejected(Rejection::RequestTooLong);
-        let refused = report.results.iter().filter(|result| result.outcome == refused).count() as u64;
-        assert!(read + cached <= completed + asked(Outcome::Cancelled) + again + refused, "prompt tokens");
+        let rejected = Outcome::Rejected(Rejection::RequestTooLong);
+        let rejected = report.results.iter().filter(|result| result.outcome == rejected).count() as u64;
+        assert!(read + cached <= completed + asked(Outcome::Cancelled) + again + rejected, "prompt tokens");
     }
 }
 

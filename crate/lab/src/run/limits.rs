@@ -54,7 +54,7 @@ pub fn raised(scenario: &Scenario, trace: &Trace) -> Option<Raised> {
 fn needed(scenario: &Scenario, limit: Id, trace: &Trace, id: usize) -> u32 {
     let (input, max) = (trace.input_tokens[id], trace.max_tokens[id]);
     match limit {
-        // SGLang refuses a prompt that leaves fewer tokens of the longest request than these.
+        // SGLang rejects a prompt that leaves fewer tokens of the longest request than these.
         Id::MaxRequestTokens if scenario.is_sglang() => input.saturating_add(7),
         Id::MaxRequestTokens => input.saturating_add(max),
         // A scheduler that does not cut prompts counts the first token of the output with a recomputed prompt, too.

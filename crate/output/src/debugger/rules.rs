@@ -134,7 +134,7 @@ pub(crate) fn of_decision(decision: &Decision, kind: SchedulerKind) -> Rule {
             "bounds",
             "bounds of the server",
             SGLANG,
-            "crate/engine/src/replica/scheduler/sglang/line.rs",
+            "crate/engine/src/replica/scheduler/sglang/waiting_queue.rs",
         ),
         (_, _, Verdict::Rejected(_)) => rule(
             "early_abort",

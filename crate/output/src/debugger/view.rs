@@ -252,7 +252,7 @@ pub struct LimitsView {
     pub decode_steps: Option<u32>,
     /// After how many of them prompts may be admitted.
     pub decode_steps_between_prefills: Option<u32>,
-    /// The radix tree of prefixes, and by what requests are let in beside it, of a scheduler that keeps one.
+    /// The radix tree of prefixes, and by what it admits requests, of a scheduler that keeps one.
     pub radix: Option<RadixView>,
 }
 
@@ -268,8 +268,8 @@ pub struct RadixView {
     pub free_tokens: u32,
     /// Which share of its further tokens a running request is expected to need.
     pub new_token_ratio: f64,
-    /// The request whose prompt is read in part.
-    pub half_read: Option<u32>,
+    /// The request whose prompt is prefilled in part.
+    pub chunked_request: Option<u32>,
 }
 
 /// The gateway when it was about to decide.
@@ -600,7 +600,7 @@ fn limits(context: &StepContext<'_>, replica: &ReplicaSnapshot, earlier: &[Decis
             evictable_tokens: tree.evictable,
             free_tokens: tree.free,
             new_token_ratio: tree.new_token_ratio,
-            half_read: tree.half_read.map(RequestId::get),
+            chunked_request: tree.chunked_request.map(RequestId::get),
         }),
     }
 }

@@ -161,7 +161,7 @@ impl Scenario {
         if !matches!(order, choices::Order::Fcfs | choices::Order::Priority) {
             let order = order.name();
             let message = format!(
-                "{path}: SGLang's waiting line is fcfs or priority, not {order}; its other orders are those of scheduler.schedule_policy"
+                "{path}: SGLang's waiting queue is fcfs or priority, not {order}; its other orders are those of scheduler.schedule_policy"
             );
             return Some(Diagnostic::error("order_not_sglang", path, message).text("order", order));
         }
@@ -183,7 +183,7 @@ impl Scenario {
         if !chunk.is_multiple_of(page) {
             let path = Id::PrefillChunk.row().id;
             let message = format!(
-                "{path}: {chunk} is no multiple of scheduler.block_size ({page}), which SGLang refuses to start with"
+                "{path}: {chunk} is no multiple of scheduler.block_size ({page}), with which SGLang does not start"
             );
             let error = Diagnostic::error("chunk_not_in_pages", path, message);
             return Some(error.number("value", chunk.into()).number("page", page.into()));

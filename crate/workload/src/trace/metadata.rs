@@ -208,7 +208,7 @@ pub struct TraceMetadata {
     pub recorded_latency_s: Vec<f64>,
     /// Whether a request's output length was unknown in the file, so that the one in the trace was set by the reader.
     pub assumed_output: Vec<bool>,
-    /// Whether a request asks for an answer of its whole `max_tokens` (`ignore_eos`); empty where none does.
+    /// Whether a request asks for an output of its whole `max_tokens` (`ignore_eos`); empty where none does.
     pub ignores_eos: Vec<bool>,
     /// What else a file says about each request: an object in JSON, or "".
     pub details: Vec<String>,

@@ -105,7 +105,7 @@ export const debuggerTexts = area('debugger', {
   'limits.ratio': 'New token ratio',
   'limits.tree': 'Radix tree, tokens',
   'limits.tree.of': '{locked} in use, {evictable} evictable, {free} free beside it',
-  'limits.half_read': 'Request whose prompt is read in part',
+  'limits.chunked_request': 'Request whose prompt is prefilled in part',
   'limits.decode': 'Decode iterations since the last prefill',
   'limits.decode.of': '{value} of {most}',
   'adapters': 'Adapters in GPU memory',

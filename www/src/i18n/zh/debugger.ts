@@ -105,7 +105,7 @@ export const debuggerTexts: Translation<typeof english> = {
   'limits.ratio': '新 token 比例',
   'limits.tree': '基数树（token）',
   'limits.tree.of': '使用中 {locked}，可驱逐 {evictable}，树外空闲 {free}',
-  'limits.half_read': '提示词读到一半的请求',
+  'limits.chunked_request': '提示词只预填充了一部分的请求',
   'limits.decode': '上次预填充以来的解码迭代',
   'limits.decode.of': '{value} / {most}',
   'adapters': '显存中的适配器',

@@ -1,23 +1,23 @@
 //! SGLang by the rules of its own scheduler, version 0.5.23 (managers/scheduler.py, managers/schedule_policy.py,
 //! managers/schedule_batch.py): batches of prompts before batches of decodes.
 //!
-//! A decision takes a batch of prompts where there is room (`prefill`): a waiting request is let in if its prompt and all its
+//! A decision takes a batch of prompts where there is room (`prefill`): a waiting request is admitted if its prompt and all its
 //! `max_new_tokens` fit beside what the running requests are expected to need, which is a share of theirs that falls while decodes
 //! go on and rises when memory runs out. At most one prompt is cut; the rest of it goes first in the next batch. Without such a batch
-//! all running requests decode (`decode`); where memory is short some are sent back to the end of the line and computed again.
+//! all running requests decode (`decode`); where memory is short some are retracted: they go to the end of the waiting queue and are recomputed.
 //!
-//! The tokens of prompts and answers are kept in a radix tree (`radix_tree`), and its leaves are evicted when memory is asked for
+//! The tokens of prompts and outputs are kept in a radix tree (`radix_tree`), and its leaves are evicted when memory is asked for
 //! (`memory`). With overlap a batch is decided when the one before it begins, without its tokens (`results`).
 
 mod batch;
 mod contents;
 mod decode;
-mod line;
 mod memory;
 mod prefill;
 mod radix_tree;
 mod request;
 mod results;
+mod waiting_queue;
 
 use std::collections::VecDeque;
 
@@ -48,7 +48,7 @@ const FIRST_RATIO: f64 = 0.7;
 const LEAST_OF_FIRST: f64 = 0.14;
 const DECAY_STEPS: f64 = 600.0;
 
-/// A prompt is refused that leaves so few tokens of the longest request.
+/// A prompt is rejected that leaves so few tokens of the longest request.
 const TOKENS_BEHIND_PROMPT: u32 = 5;
 
 /// Decodes that a retraction makes room for, of each request that stays (`SGLANG_RETRACT_DECODE_STEPS`).
@@ -72,7 +72,7 @@ struct State {
     /// Most requests that hold memory.
     slots: u32,
     free_slots: u32,
-    /// Tokens of prompt and answer that a request may have, and of the prompt.
+    /// Tokens of prompt and output that a request may have, and of the prompt.
     max_request_tokens: u32,
     memory: Memory,
     inbox: Vec<Message>,
@@ -83,13 +83,13 @@ struct State {
     /// When the last batch ended.
     ended_us: f64,
     /// The waiting requests, in the order of the policy.
-    line: Vec<RequestId>,
+    waiting_queue: Vec<RequestId>,
     running: Batch,
     last: LastBatch,
-    /// The request whose prompt is read in part.
-    half_read: Option<RequestId>,
+    /// The request whose prompt is prefilled in part (`chunked_req`).
+    chunked_request: Option<RequestId>,
     /// Its client has gone.
-    half_read_leaves: Option<RequestId>,
+    chunked_request_leaves: Option<RequestId>,
     /// Batches that are decided and not done.
     under_way: VecDeque<UnderWay>,
     /// The new token ratio, and where it begins.
@@ -98,13 +98,13 @@ struct State {
     least_ratio: f64,
     /// Decodes before the next batch of prompts.
     decodes_to_come: u32,
-    /// Requests that came to the line so far.
+    /// Requests that entered the waiting queue so far.
     entered: u64,
-    /// Attempts to take prompts, with requests in the line, under policies that do not look at the tree.
+    /// Attempts to take prompts, with waiting requests, under policies that do not look into the tree.
     refreshes: u64,
     /// Prompt tokens processed so far.
     prefilled: u64,
-    /// Why the running batch takes no one, and why the head of the line waits.
+    /// Why the running batch takes no request, and why the head of the waiting queue waits.
     full_for: BlockReason,
     stop: Option<BlockReason>,
     lookups: PrefixLookups,
@@ -120,7 +120,7 @@ impl SchedulerRules for Sglang {
     fn facts(&self, config: &PoolConfig) -> SchedulerFacts {
         SchedulerFacts {
             reference_accepts_all: false,
-            lengths: LengthRule::OfScheduler { refuses_from: refuses_from(config) },
+            lengths: LengthRule::OfScheduler { rejects_from: rejects_from(config) },
             caches_prefixes: PrefixCaching::OfScheduler,
             allocation: BlockAllocation::OnDemand,
             looks_at_queue: false,
@@ -140,14 +140,14 @@ impl SchedulerRules for Sglang {
     }
 }
 
-/// Tokens of prompt and answer that a request may have (`max_req_len`).
+/// Tokens of prompt and output that a request may have (`max_req_len`).
 fn longest_request(config: &PoolConfig) -> u32 {
     let pool = config.blocks.saturating_mul(config.block_size);
     config.max_request_tokens.min(pool).saturating_sub(1)
 }
 
-/// Tokens of the shortest prompt that is refused: it leaves no room for an answer (`max_req_input_len`).
-fn refuses_from(config: &PoolConfig) -> u32 {
+/// Tokens of the shortest prompt that is rejected: it leaves no room for an output (`max_req_input_len`).
+fn rejects_from(config: &PoolConfig) -> u32 {
     longest_request(config).saturating_sub(TOKENS_BEHIND_PROMPT)
 }
 
@@ -200,7 +200,7 @@ impl BatchScheduler for State {
         match event {
             BatchEvent::Arrived(id) => {
                 self.inbox.push(Message::Arrived(id));
-                // Nobody is let in until somebody leaves; but when a request came can matter then.
+                // No request is admitted until one leaves; but when a request came can matter then.
                 let counts_since = self.rules.schedule_policy == SchedulePolicy::ResponseRatio;
                 let is_told_at_once = counts_since
                     || self.rules.max_queued_requests.is_some()
@@ -249,7 +249,7 @@ impl OwnQueue for State {
             Message::Arrived(id) => Some(*id),
             Message::Dropped(..) => None,
         });
-        for id in self.line.iter().copied().chain(came) {
+        for id in self.waiting_queue.iter().copied().chain(came) {
             queue.push(trace, id, 0.0);
         }
         queue
@@ -280,11 +280,11 @@ impl State {
             gone: VecDeque::new(),
             decisions: 0,
             ended_us: f64::NEG_INFINITY,
-            line: Vec::new(),
+            waiting_queue: Vec::new(),
             running: Batch::default(),
             last: LastBatch::None,
-            half_read: None,
-            half_read_leaves: None,
+            chunked_request: None,
+            chunked_request_leaves: None,
             under_way: VecDeque::new(),
             ratio: first_ratio,
             first_ratio,
@@ -308,7 +308,7 @@ impl State {
             evicted: self.memory.evicted(),
             decisions: self.decisions,
             new_token_ratio: self.ratio,
-            half_read: self.half_read,
+            chunked_request: self.chunked_request,
             running: self.running.requests.len() as u32,
         }
     }

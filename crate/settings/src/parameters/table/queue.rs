@@ -24,7 +24,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("Max running requests", "Most requests that run together (vLLM's --max-num-seqs). vLLM v1's default is 256, 1024 on a GPU from 80 GB (the A100 left out), and never above the token budget; SGLang's (--max-running-requests) 2048 to 4096 by its pool, and never above half of the pool's tokens.")),
     (Id::MaxRequestTokens, row("scheduler.max_request_tokens", "maxreq", "queue", whole(2.0, 100_000_000.0, 40_960.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
         .also(&["scheduler.max_model_len"])
-        .doc("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length; SGLang (--context-length) cuts outputs, too, and refuses a prompt that leaves no more than six tokens; the default of both is the model's longest context, or where the iteration-time model is linear, which names no model, the KV pool (--max-model-len auto).")),
+        .doc("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length; SGLang (--context-length) cuts outputs, too, and rejects a prompt that leaves no more than six tokens; the default of both is the model's longest context, or where the iteration-time model is linear, which names no model, the KV pool (--max-model-len auto).")),
     (Id::MaxInputTokens, row("scheduler.max_input_tokens", "maxin", "queue", whole(1.0, 100_000_000.0, 2048.0)).unit("tokens").log(16.0, 16_384.0, 1.0)
         .when(SLORA)
         .doc("Max prompt length", "A longer prompt is rejected (S-LoRA's max_req_input_len).")),
@@ -75,10 +75,10 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .off_at_zero().doc("Max prompts of a batch", "Most prompts in a batch of prompts (SGLang's --prefill-max-requests). 0 = no limit.")),
     (Id::SchedulePolicy, row("scheduler.schedule_policy", "spo", "queue", choice(choices::SCHEDULE_POLICY))
         .when(SGLANG)
-        .doc("SGLang schedule policy", "In which order SGLang looks at waiting requests (--schedule-policy): as they came; longest known prefix first (lpm); by the radix tree, the branch with most requests first (dfs-weight); largest max_tokens first (lof); highest response ratio next (hrrn); fewest tokens to compute first. lpm and hrrn act as fcfs while more than 128 wait. With priorities it is fcfs or lof.")),
+        .doc("SGLang schedule policy", "In which order SGLang considers waiting requests (--schedule-policy): as they came; longest cached prefix first (lpm); by the radix tree, the branch with most requests first (dfs-weight); largest max_tokens first (lof); highest response ratio next (hrrn); fewest tokens to compute first. lpm and hrrn act as fcfs while more than 128 wait. With priorities it is fcfs or lof.")),
     (Id::Conservativeness, row("scheduler.schedule_conservativeness", "scv", "queue", number(0.0, 10.0, 1.0)).linear(0.0, 2.0, 0.05)
         .when(SGLANG)
-        .doc("Schedule conservativeness", "How much of what is left of its max_tokens a running request is expected to need, as a factor of .7 to begin with (SGLang's --schedule-conservativeness): the new token ratio falls to .14 of that in 600 decodes, and a retraction raises it. Lower lets more requests in, and retracts more.")),
+        .doc("Schedule conservativeness", "How much of what is left of its max_tokens a running request is expected to need, as a factor of .7 to begin with (SGLang's --schedule-conservativeness): the new token ratio falls to .14 of that in 600 decodes, and a retraction raises it. Lower admits more requests, and retracts more.")),
     (Id::MixedChunk, row("scheduler.enable_mixed_chunk", "emc", "queue", Kind::Flag(false))
         .when(&[when_in(Id::SchedulerKind, &["sglang"]), above(Id::PrefillChunk, 0.0)])
         .doc("Mixed chunk", "Running requests decode in batches of prompts, too, and take from the chunk (SGLang's --enable-mixed-chunk); off: they wait while prompts are processed.")),
@@ -87,13 +87,13 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("Radix eviction policy", "Which leaf of the radix tree of cached prefixes is evicted first when memory is needed (SGLang's --radix-eviction-policy).")),
     (Id::ClipMaxNewTokens, row("scheduler.clip_max_new_tokens", "cmn", "queue", whole(1.0, 100_000_000.0, 4096.0)).unit("tokens").log(16.0, 131_072.0, 1.0)
         .when(SGLANG)
-        .doc("Clip of max_tokens", "Most tokens that an answer is expected to need when a request is let in, whatever its max_tokens are (SGLang's environment variable SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION).")),
+        .doc("Clip of max_tokens", "Most tokens that an output is expected to need when a request is admitted, whatever its max_tokens are (SGLang's environment variable SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION).")),
     (Id::MaxQueuedRequests, row("scheduler.max_queued_requests", "mxq", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 1000.0, 1.0)
         .when(SGLANG)
         .off_at_zero().doc("Max queued requests", "Most waiting requests of a replica; the next one is rejected (503), with priorities the worst one (SGLang's --max-queued-requests). 0 = no limit.")),
     (Id::DecodeInterval, row("scheduler.prefill_decode_interval", "pdi", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("iterations").linear(0.0, 32.0, 1.0)
         .when(SGLANG)
-        .doc("Prefill-decode interval", "So many batches of decodes come after a batch of prompts, also between two pieces of a prompt (SGLang's prefill_decode_interval).")),
+        .doc("Prefill-decode interval", "So many batches of decodes come after a batch of prompts, also between two chunks of a prompt (SGLang's prefill_decode_interval).")),
     (Id::DecodeIntervalLeast, row("scheduler.prefill_decode_interval_min_bs", "pdm", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 256.0, 1.0)
         .when(&[when_in(Id::SchedulerKind, &["sglang"]), above(Id::DecodeInterval, 0.0)])
         .doc("Smallest batch of the interval", "With fewer running requests than this, prompts do not wait for the interval (SGLang's prefill_decode_interval_min_bs).")),

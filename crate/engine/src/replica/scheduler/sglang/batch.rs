@@ -6,7 +6,7 @@ use servescope_workload::RequestId;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Batch {
     pub(super) requests: Vec<RequestId>,
-    /// Nobody new is let in until somebody leaves.
+    /// No further request is admitted until one leaves (`batch_is_full`).
     pub(super) is_full: bool,
     /// The prompt tokens with which it began as a batch of prompts.
     pub(super) tokens: u64,
@@ -16,8 +16,8 @@ pub(super) struct Batch {
 #[derive(Debug, Clone)]
 pub(super) struct PromptBatch {
     pub(super) batch: Batch,
-    /// The request whose prompt is read in part behind it.
-    pub(super) half_read: Option<RequestId>,
+    /// The chunked request behind it.
+    pub(super) chunked_request: Option<RequestId>,
 }
 
 /// What was decided last.

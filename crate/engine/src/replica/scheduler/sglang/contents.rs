@@ -1,7 +1,7 @@
 //! What the tokens of requests are, as far as that decides which prefixes are equal. A token stands for itself and all before it.
 //!
 //! The trace says which blocks of its own size are equal; within a block that two requests share every token is. What it does not
-//! describe is equal only to itself, and is found by its own request after a retraction. An answer that ends by a stop token has that
+//! describe is equal only to itself, and is found by its own request after a retraction. An output that ends by a stop token has that
 //! token in the place of its last one, so that a prompt which goes on from it has another one there.
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const OWN: u64 = 1 << 63;
 const STOP: u64 = 1 << 62;
 const PLACEHOLDER: u64 = 1 << 61;
 
-/// The tokens of a request: its prompt and behind it its answer.
+/// The tokens of a request: its prompt and behind it its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sequence {
     pub(super) id: RequestId,

@@ -1,10 +1,10 @@
-//! Decodes (`update_running_batch` of managers/scheduler.py), and what happens when they find no memory: requests are sent back to
-//! the end of the line (`retract_decode` of managers/schedule_batch.py).
+//! Decodes (`update_running_batch` of managers/scheduler.py), and what happens when they find no memory: requests are
+//! retracted to the end of the waiting queue (`retract_decode` of managers/schedule_batch.py).
 
 use servescope_workload::RequestId;
 
-use super::line::sort_by_rank;
 use super::request::Done;
+use super::waiting_queue::sort_by_rank;
 use super::{RETRACT_STEPS, Replica, ScheduleContext, State};
 use crate::config::sglang::RetractionPolicy;
 use crate::record::decisions::{Compared, Decision, Test, Verdict};
@@ -100,7 +100,7 @@ impl State {
         }
     }
 
-    /// Sends running requests back until the others can decode, at least one: those with the least output first.
+    /// Retracts running requests until the others can decode, at least one: those with the least output first.
     fn retract(&mut self, list: &mut RunningList, replica: &mut Replica, context: &mut ScheduleContext<'_>) {
         let mut stay = std::mem::take(&mut self.running.requests);
         let needs = stay.first().copied();
@@ -156,7 +156,7 @@ impl State {
         self.goes(id);
     }
 
-    /// A request loses its memory but for what the tree has of it, and goes to the end of the line, for another one and for what a test
+    /// A request loses its memory but for what the tree has of it, and goes to the end of the waiting queue, for another one and for what a test
     /// compared; so many others stay.
     pub(super) fn send_back(
         &mut self,
@@ -172,7 +172,7 @@ impl State {
         });
         self.release(id, false);
         self.memory.evict_until(others * RETRACT_STEPS);
-        self.of_mut(id).is_sent_back();
+        self.of_mut(id).reset_for_retract();
         if let Some(place) = list.running_place(context, id) {
             list.leave_order(place);
             list.preempt(replica, context, place);

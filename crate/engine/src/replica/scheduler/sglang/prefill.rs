@@ -3,8 +3,8 @@
 use servescope_workload::RequestId;
 
 use super::batch::PromptBatch;
-use super::line::sort_by_rank;
 use super::request::Request;
+use super::waiting_queue::sort_by_rank;
 use super::{BlockReason, Replica, ScheduleContext, State};
 use crate::config::sglang::SchedulePolicy;
 use crate::record::decisions::{Compared, Test, Verdict};
@@ -28,11 +28,11 @@ struct Adder {
     input: i64,
     chunk: Option<i64>,
     taken: Vec<RequestId>,
-    sent_back: Vec<RequestId>,
-    new_half_read: Option<RequestId>,
-    /// Requests of the line that were looked at, from its head.
-    looked_at: usize,
-    /// Of running and taken requests: tokens left to the end, and those held; where answers have a known length.
+    preempted: Vec<RequestId>,
+    new_chunked_request: Option<RequestId>,
+    /// Waiting requests that were considered, from the head of the queue.
+    scanned: usize,
+    /// Of running and taken requests: tokens left to the end, and those held; where outputs have a known length.
     ends: Option<Vec<(f64, u32)>>,
 }
 
@@ -52,8 +52,8 @@ impl State {
         if preempts || self.running.requests.is_empty() {
             self.running.is_full = false;
         }
-        if self.half_read.is_none() {
-            if self.line.is_empty() {
+        if self.chunked_request.is_none() {
+            if self.waiting_queue.is_empty() {
                 return None;
             }
             if self.running.is_full {
@@ -74,33 +74,35 @@ impl State {
                 return None;
             }
         }
-        self.sort_line();
+        self.sort_waiting_queue();
         let mut adder = self.begin();
-        self.take_half_read(&mut adder);
-        self.take_line(&mut adder, list, replica, context);
+        self.take_chunked_request(&mut adder);
+        self.admit_waiting(&mut adder, list, replica, context);
         if adder.taken.is_empty() {
-            for id in adder.sent_back {
+            for id in adder.preempted {
                 self.enters(replica, context, id);
             }
             return None;
         }
-        self.leave_line(&adder);
-        for id in adder.sent_back {
+        self.remove_admitted(&adder);
+        for id in adder.preempted {
             self.enters(replica, context, id);
         }
-        if adder.new_half_read.is_some() {
-            self.half_read = adder.new_half_read;
+        if adder.new_chunked_request.is_some() {
+            self.chunked_request = adder.new_chunked_request;
         }
-        if let Some(id) = self.half_read {
+        if let Some(id) = self.chunked_request {
             self.of_mut(id).pieces += 1;
         }
         self.allocate(adder.taken, list, replica, context)
     }
 
-    /// Whether the line is looked at, or a prompt that is read in part goes on.
+    /// Whether the waiting queue is scanned, or the chunked request goes on.
     pub(super) fn takes_prompts(&self) -> bool {
-        let is_shut = self.running.is_full && !self.preempts() && !self.running.requests.is_empty();
-        self.half_read.is_some() || self.half_read_leaves.is_some() || !(self.line.is_empty() || is_shut)
+        let is_full = self.running.is_full && !self.preempts() && !self.running.requests.is_empty();
+        self.chunked_request.is_some()
+            || self.chunked_request_leaves.is_some()
+            || !(self.waiting_queue.is_empty() || is_full)
     }
 
     /// Whether running requests may lose their slots to better ones.
@@ -108,7 +110,7 @@ impl State {
         self.rules.enable_priority_scheduling && self.rules.priority_scheduling_preemption_threshold.is_some()
     }
 
-    /// How many requests may join, `held` of whom have a slot.
+    /// How many requests may join, `held` of which have a slot.
     fn places(&self, held: u32) -> i64 {
         let by_running = i64::from(self.slots) - self.running.requests.len() as i64;
         by_running.min(i64::from(self.free_slots + held))
@@ -119,7 +121,7 @@ impl State {
         self.full_for = reason;
     }
 
-    /// Nobody joins: `beyond` more than may have joined already, or would.
+    /// No request joins: `beyond` more than may have joined already, or would.
     fn tell_cap(&self, replica: &Replica, context: &mut ScheduleContext<'_>, beyond: i64) {
         let needed = i64::from(self.slots) + beyond + 1;
         context.queue_waits(replica.index, || Compared::new(Test::RunningCap, needed as u32, self.slots));
@@ -140,9 +142,9 @@ impl State {
             input: i64::from(self.rules.max_prefill_tokens) - riding,
             chunk: self.rules.chunked_prefill_size.map(|size| i64::from(size) - riding),
             taken: Vec::new(),
-            sent_back: Vec::new(),
-            new_half_read: None,
-            looked_at: 0,
+            preempted: Vec::new(),
+            new_chunked_request: None,
+            scanned: 0,
             ends: None,
         }
     }
@@ -173,9 +175,9 @@ impl State {
         adder.chunk = adder.chunk.map(|chunk| chunk - i64::from(tokens));
     }
 
-    /// The request whose prompt is read in part goes on first.
-    fn take_half_read(&mut self, adder: &mut Adder) {
-        let Some(id) = self.half_read else { return };
+    /// The chunked request goes on first.
+    fn take_chunked_request(&mut self, adder: &mut Adder) {
+        let Some(id) = self.chunked_request else { return };
         let left_for_others = self.left_for_short_ones(adder, id);
         let in_all = self.left_in_all(adder) as i64;
         let chunk = adder.chunk.unwrap_or(i64::MAX);
@@ -196,10 +198,10 @@ impl State {
         adder.taken.push(id);
         let to_come = if is_last { max_new.min(self.rules.clip_max_new_tokens) } else { 0 };
         self.charge(adder, tokens, to_come);
-        self.half_read = (!is_last).then_some(id);
+        self.chunked_request = (!is_last).then_some(id);
     }
 
-    /// Under shortest prefill first a long prompt leaves room for short ones at the head of the line: how many tokens it may have then.
+    /// Under shortest prefill first a long prompt leaves room for short ones at the head of the queue: how many tokens it may have then.
     fn left_for_short_ones(&self, adder: &Adder, id: RequestId) -> Option<i64> {
         let (page, chunk) = (i64::from(self.memory.page()), adder.chunk?);
         if self.policy() != SchedulePolicy::ShortestPrefill || chunk < 2 * page {
@@ -208,7 +210,7 @@ impl State {
         let own = self.of(id);
         let rest = own.fill() - own.prefix;
         let mut kept = 0;
-        for other in self.line.iter().map(|&other| self.of(other)) {
+        for other in self.waiting_queue.iter().map(|&other| self.of(other)) {
             let tokens = i64::from(self.memory.up(other.work()));
             if other.work() >= rest || kept + tokens > chunk - page {
                 break;
@@ -218,8 +220,8 @@ impl State {
         (kept > 0).then_some((chunk - kept).div_euclid(page) * page)
     }
 
-    /// Looks at the line in its order, until one does not fit.
-    fn take_line(
+    /// Admits waiting requests in the order of the queue, until one does not fit.
+    fn admit_waiting(
         &mut self,
         adder: &mut Adder,
         list: &mut RunningList,
@@ -234,8 +236,8 @@ impl State {
         let slots = replica.adapters.max_loras();
         let most_adapters = self.rules.max_loras_per_batch.map_or(slots, |most| most.min(slots));
         let most_adapters = Some(most_adapters).filter(|&most| most < u32::MAX);
-        while let Some(&id) = self.line.get(adder.looked_at) {
-            adder.looked_at += 1;
+        while let Some(&id) = self.waiting_queue.get(adder.scanned) {
+            adder.scanned += 1;
             if self.budget(adder) == Budget::NoTokens {
                 self.stop = Some(BlockReason::PromptBudget);
                 context.queue_waits(replica.index, || Compared::new(Test::TokenBudget, 1u32, 0u32));
@@ -280,17 +282,17 @@ impl State {
             }
             let waits_for =
                 if verdict == Budget::NoRoom { BlockReason::Memory } else { BlockReason::PromptBudget };
-            let has_more = !is_taken || self.line.last() != Some(&id);
+            let has_more = !is_taken || self.waiting_queue.last() != Some(&id);
             self.stop = Some(waits_for).filter(|_| has_more).or(self.stop);
             return;
         }
     }
 
-    /// Those that were taken leave the line, among those that were looked at.
-    fn leave_line(&mut self, adder: &Adder) {
+    /// Admitted requests leave the waiting queue; those that were passed over stay.
+    fn remove_admitted(&mut self, adder: &Adder) {
         let stays = |id: &RequestId| !adder.taken.contains(id);
-        let passed: Vec<RequestId> = self.line.drain(..adder.looked_at).filter(stays).collect();
-        self.line.splice(..0, passed);
+        let passed: Vec<RequestId> = self.waiting_queue.drain(..adder.scanned).filter(stays).collect();
+        self.waiting_queue.splice(..0, passed);
     }
 
     /// What the tree has of a waiting request; at least one token is computed.
@@ -333,8 +335,8 @@ impl State {
             }
             Some(chunk) if rounded > chunk => {
                 let whole = self.memory.down(chunk.max(0) as u32);
-                let cuts_one =
-                    self.rules.schedule_policy == SchedulePolicy::ShortestPrefill && self.half_read.is_some();
+                let cuts_one = self.rules.schedule_policy == SchedulePolicy::ShortestPrefill
+                    && self.chunked_request.is_some();
                 if cuts_one || whole == 0 {
                     return (
                         Budget::NoTokens,
@@ -342,7 +344,7 @@ impl State {
                     );
                 }
                 (tokens, to_come) = (whole, 0);
-                adder.new_half_read = Some(id);
+                adder.new_chunked_request = Some(id);
             }
             _ => {}
         }
@@ -359,7 +361,7 @@ impl State {
         self.charge(adder, tokens, to_come);
     }
 
-    /// The same without a cache, of an answer whose length is known: a look ahead at when each request ends
+    /// The same without a cache, of an output whose length is known: a look ahead at when each request ends
     /// (`add_one_req_ignore_eos`).
     fn consider_known_length(&mut self, adder: &mut Adder, own: &Request, tokens: u32) -> Considered {
         let need = f64::from(self.memory.up(tokens) + self.memory.page());
@@ -412,7 +414,7 @@ impl State {
             _ => (tokens, own.max_new.min(self.rules.clip_max_new_tokens)),
         };
         if !whole {
-            adder.new_half_read = Some(own.id());
+            adder.new_chunked_request = Some(own.id());
         }
         self.take(adder, own.id(), chunk, to_come);
         (self.budget(adder), compared)
@@ -429,7 +431,7 @@ impl State {
         id: RequestId,
     ) -> bool {
         let Some(threshold) = self.rules.priority_scheduling_preemption_threshold else { return false };
-        let is_running = |id: &RequestId| !adder.sent_back.contains(id) && self.of(*id).done.is_none();
+        let is_running = |id: &RequestId| !adder.preempted.contains(id) && self.of(*id).done.is_none();
         let mut candidates: Vec<RequestId> =
             self.running.requests.iter().copied().filter(is_running).collect();
         sort_by_rank(&mut candidates, |id| [-self.rank(self.of(id)), -self.of(id).entered.cast_signed(), 0]);
@@ -463,7 +465,7 @@ impl State {
                 self.running.requests.push(other);
             }
         }
-        adder.sent_back.extend(chosen);
+        adder.preempted.extend(chosen);
         true
     }
 }

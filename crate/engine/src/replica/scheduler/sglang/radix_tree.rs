@@ -1,5 +1,5 @@
 //! The tree of cached prefixes (mem_cache/unified_radix_cache.py and unified_cache/unified_tree_core.py of SGLang): nodes are runs of
-//! tokens, split where requests part, at borders of pages. Time is a counter; every look at a node is later than the one before.
+//! tokens, split where requests part, at borders of pages. Time is a counter; every lookup of a node is later than the one before.
 //!
 //! Nodes that running requests use are locked, with all before them. Of the others whole leaves are evicted, by their rank.
 
@@ -43,7 +43,7 @@ impl PartialEq for Rank {
 
 impl Eq for Rank {}
 
-/// How much older a node gets than the one behind it when both are looked at.
+/// How much older a node gets than the one behind it when both are looked up.
 const AGE_STEP: f64 = 0.000_01;
 
 #[derive(Debug, Clone)]

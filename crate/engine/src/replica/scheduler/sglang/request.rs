@@ -10,7 +10,7 @@ use super::radix_tree::{NodeIndex, ROOT};
 pub(super) enum Done {
     /// By a stop token, or with its `max_new_tokens`.
     Complete,
-    /// Its client has gone, or it was refused.
+    /// Its client has gone, or it was rejected.
     Aborted,
 }
 
@@ -19,12 +19,12 @@ pub(super) enum Done {
 #[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(super) struct Request {
     pub(super) sequence: Sequence,
-    /// Tokens of its prompt, and of its answer so far.
+    /// Tokens of its prompt, and of its output so far.
     pub(super) prompt: u32,
     pub(super) out: u32,
-    /// Most tokens of its answer.
+    /// Most tokens of its output.
     pub(super) max_new: u32,
-    /// With which token of its answer it stops by itself; `None`: only with the last that it may have.
+    /// With which token of its output it stops by itself; `None`: only with the last that it may have.
     pub(super) stops_with: Option<u32>,
     pub(super) ignore_eos: bool,
     /// The greater, the better, unless the settings say otherwise.
@@ -51,9 +51,9 @@ pub(super) struct Request {
     pub(super) is_ending: bool,
     /// Pieces of its prompt under way that are not the last one.
     pub(super) pieces: u32,
-    /// It was sent back and has not run since.
-    pub(super) is_back: bool,
-    /// How many came to the line before it, and how many prompt tokens had been processed then.
+    /// It was retracted or preempted and has not run since.
+    pub(super) is_retracted: bool,
+    /// How many requests entered the queue before it, and how many prompt tokens had been processed then.
     pub(super) entered: u64,
     pub(super) prefilled_before: u64,
 }
@@ -82,7 +82,7 @@ impl Request {
             done: None,
             is_ending: false,
             pieces: 0,
-            is_back: false,
+            is_retracted: false,
             entered: 0,
             prefilled_before: 0,
         }
@@ -92,7 +92,7 @@ impl Request {
         self.sequence.id
     }
 
-    /// Tokens of prompt and answer.
+    /// Tokens of prompt and output.
     pub(super) fn fill(&self) -> u32 {
         self.prompt + self.out
     }
@@ -102,16 +102,16 @@ impl Request {
         self.fill().saturating_sub(self.matched).max(1)
     }
 
-    /// Tokens of its answer that it is expected to need still.
+    /// Tokens of its output that it is expected to need still.
     pub(super) fn expected(&self, clip: u32, ratio: f64) -> f64 {
         let left = (i64::from(self.max_new) - i64::from(self.out)).min(clip.into());
         left as f64 * if self.ignore_eos { 1.0 } else { ratio }
     }
 
     /// It waits, and has nothing.
-    pub(super) fn is_sent_back(&mut self) {
+    pub(super) fn reset_for_retract(&mut self) {
         (self.prefix, self.end, self.owned, self.inserted) = (0, 0, 0, 0);
         (self.node, self.matched, self.pieces) = (ROOT, 0, 0);
-        self.is_back = true;
+        self.is_retracted = true;
     }
 }

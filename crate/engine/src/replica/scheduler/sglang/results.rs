@@ -25,7 +25,8 @@ impl State {
             let is_empty = chosen.is_empty() && batch.steady.is_none();
             list.commit(replica, context, batch, chosen);
             // A decision that only counts down comes at once behind another one, as nothing is under way.
-            let counts_down = self.decodes_to_come > 0 && (self.half_read.is_some() || !self.line.is_empty());
+            let counts_down = self.decodes_to_come > 0
+                && (self.chunked_request.is_some() || !self.waiting_queue.is_empty());
             if !is_empty || !self.under_way.is_empty() || !counts_down {
                 break;
             }
@@ -91,7 +92,7 @@ impl State {
         batch: &mut ScheduledBatch,
         mut chosen: Vec<Scheduled>,
     ) -> Vec<Scheduled> {
-        self.half_read_leaves(list, replica, context);
+        self.chunked_request_leaves(list, replica, context);
         self.join_running();
         let prompts = if self.decodes_to_come > 0 && self.running.requests.len() >= self.least_to_decode() {
             self.decodes_to_come -= 1;
@@ -139,19 +140,19 @@ impl State {
         Scheduled { id, tokens: 1, computed, is_prompt: false, makes_token: true, is_admitted: false }
     }
 
-    /// The client of the request whose prompt is read in part has gone.
-    fn half_read_leaves(
+    /// The client of the chunked request has gone.
+    fn chunked_request_leaves(
         &mut self,
         list: &mut RunningList,
         replica: &mut Replica,
         context: &mut ScheduleContext<'_>,
     ) {
-        let Some(id) = self.half_read_leaves.take() else { return };
-        if self.half_read == Some(id) {
+        let Some(id) = self.chunked_request_leaves.take() else { return };
+        if self.chunked_request == Some(id) {
             let own = self.of_mut(id);
             (own.done, own.is_ending) = (Some(Done::Aborted), false);
             self.release(id, false);
-            self.half_read = None;
+            self.chunked_request = None;
             list.abort(replica, context, id);
             self.goes(id);
         } else if self.requests.get(&id).is_some_and(|own| own.done.is_none() && own.has_slot) {
@@ -159,23 +160,24 @@ impl State {
         }
     }
 
-    /// Prompts of the last batch that are read join the running requests; those that have gone leave them.
+    /// Requests of the last batch whose prompts are prefilled join the running requests; those that have gone leave them.
     fn join_running(&mut self) {
         let is_there =
             |state: &Self, id: &RequestId| state.requests.get(id).is_some_and(|own| own.done.is_none());
-        if let Some(id) = self.half_read
+        if let Some(id) = self.chunked_request
             && let Some(own) = self.requests.get_mut(&id)
             && own.end > own.prefix
         {
             self.memory.checkpoint(own, own.end);
             own.prefix = own.end;
         }
-        if let LastBatch::Prompts(PromptBatch { batch: mut last, half_read }) =
+        if let LastBatch::Prompts(PromptBatch { batch: mut last, chunked_request }) =
             std::mem::replace(&mut self.last, LastBatch::None)
         {
             let before = last.requests.len();
-            let is_half_read = |id: &RequestId| Some(*id) == half_read || Some(*id) == self.half_read;
-            last.requests.retain(|id| is_there(self, id) && !is_half_read(id));
+            let is_chunked =
+                |id: &RequestId| Some(*id) == chunked_request || Some(*id) == self.chunked_request;
+            last.requests.retain(|id| is_there(self, id) && !is_chunked(id));
             if last.requests.len() < before {
                 self.running.is_full = false;
             }
@@ -212,9 +214,9 @@ impl State {
             let own = self.of(id);
             let wanted = self.memory.up(own.end) - self.memory.up(own.prefix);
             if !self.memory.take(wanted) {
-                // SGLang ends with an error here: decodes between the pieces of a prompt took what it was let in for.
-                if self.half_read == Some(id) {
-                    self.half_read = None;
+                // SGLang ends with an error here: decodes between the pieces of a prompt took what it was admitted for.
+                if self.chunked_request == Some(id) {
+                    self.chunked_request = None;
                 }
                 self.runs_out_of_memory(list, replica, context, id);
                 continue;
@@ -222,11 +224,11 @@ impl State {
             let is_new = !self.of(id).has_slot;
             self.free_slots -= u32::from(is_new);
             let own = self.of_mut(id);
-            (own.has_slot, own.kv, own.is_back) = (true, own.end, false);
+            (own.has_slot, own.kv, own.is_retracted) = (true, own.end, false);
             requests.push(id);
         }
         let batch = Batch { requests, is_full: false, tokens: tokens.into() };
-        (!batch.requests.is_empty()).then_some(PromptBatch { batch, half_read: self.half_read })
+        (!batch.requests.is_empty()).then_some(PromptBatch { batch, chunked_request: self.chunked_request })
     }
 
     /// The prompts of a batch are in the iteration, and the running requests where they ride along.
@@ -241,7 +243,7 @@ impl State {
     ) {
         for &id in &prompts.batch.requests {
             let own = self.of(id);
-            // One that is refused makes no token.
+            // A rejected one makes no token.
             let more = u32::from(own.sequence.placeholder.is_some());
             let (tokens, computed, known) = (own.end - own.prefix, own.prefix, own.fill() + more);
             let is_admitted = list.running_place(context, id).is_none();
@@ -311,7 +313,7 @@ impl State {
         let has_prompts = prompts > 0;
         for (place, id) in requests.into_iter().enumerate() {
             let Some(own) = self.requests.get_mut(&id) else { continue };
-            if own.is_back || own.done.is_some() && own.pieces == 0 {
+            if own.is_retracted || own.done.is_some() && own.pieces == 0 {
                 continue;
             }
             if has_prompts && own.pieces > 0 {
@@ -348,12 +350,12 @@ impl State {
 
     /// What requests hold is shown by the list: their own pages behind those of the tree.
     fn show_memory(&self, list: &mut RunningList, context: &ScheduleContext<'_>) {
-        let half_read = self.half_read.iter();
+        let chunked_request = self.chunked_request.iter();
         let last = match &self.last {
             LastBatch::Prompts(last) => &last.batch.requests[..],
             _ => &[],
         };
-        for &id in self.running.requests.iter().chain(last).chain(half_read) {
+        for &id in self.running.requests.iter().chain(last).chain(chunked_request) {
             self.show_memory_of(list, context, id);
         }
     }

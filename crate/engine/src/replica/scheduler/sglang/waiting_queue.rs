@@ -1,5 +1,5 @@
-//! The waiting line: who comes to it and leaves it (`_add_request_to_queue`, `abort_request` of managers/scheduler.py), and the order
-//! in which it is looked at (`SchedulePolicy` of managers/schedule_policy.py).
+//! The waiting queue: which requests enter and leave it (`_add_request_to_queue`, `abort_request` of managers/scheduler.py), and the
+//! order in which it is scanned (`SchedulePolicy` of managers/schedule_policy.py).
 
 use servescope_workload::RequestId;
 
@@ -12,7 +12,7 @@ use crate::record::decisions::{Compared, Verdict};
 use crate::record::timeline::QueueDrop;
 use crate::replica::running_list::RunningList;
 
-/// Policies that look at the tree do not while more requests wait, and so many of the line are touched otherwise.
+/// Policies that look into the tree do not while more requests wait; under the others so many waiting requests are touched.
 const MOST_LOOKED_UP: usize = 128;
 
 /// In every so many-th attempt the prefixes of waiting requests are touched.
@@ -44,7 +44,7 @@ impl State {
         }
     }
 
-    /// A request comes in: its answer is cut to what there is room for, and one whose prompt is too long is let in with a single token.
+    /// A request comes in: its output is cut to what there is room for, and one whose prompt is too long is queued with a single token.
     fn arrives(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
         let i = id.index();
         let (input, asked) = (context.trace.input_tokens[i], context.trace.max_tokens[i]);
@@ -52,22 +52,22 @@ impl State {
         let beside = self.memory.up(input).saturating_add(self.memory.page() + 1);
         let max_new =
             asked.min(most.saturating_sub(input + 1)).min(self.memory.pool().saturating_sub(beside));
-        let is_refused = self.is_too_long(input);
+        let is_rejected = self.is_too_long(input);
         let ignore_eos = context.trace.ignores_eos(i);
         let output = if ignore_eos { asked } else { context.trace.output_tokens[i] };
         let stops_with = (output < asked).then_some(output);
         let stop_at = stops_with.map_or(u32::MAX, |with| input + with - 1);
-        let placeholder = is_refused.then_some(context.trace.adapter[i]);
+        let placeholder = is_rejected.then_some(context.trace.adapter[i]);
         let sequence = Sequence { id, stop_at, placeholder };
-        let prompt = if is_refused { 1 } else { input };
+        let prompt = if is_rejected { 1 } else { input };
         let mut own = Request::new(sequence, prompt, max_new);
         own.stops_with = stops_with;
         own.ignore_eos = ignore_eos;
         own.adapter = context.trace.adapter[i];
         own.priority = self.priority_of(context.trace.user[i]);
-        own.is_ending = is_refused;
+        own.is_ending = is_rejected;
         self.requests.insert(id, own);
-        let tokens = if is_refused {
+        let tokens = if is_rejected {
             // It may have gone meanwhile, of which the scheduler learns next.
             if !context.is_gone(id) {
                 let reason = Rejection::RequestTooLong;
@@ -82,7 +82,7 @@ impl State {
         context.requests[i].total = tokens;
     }
 
-    /// Whether a prompt leaves no room for an answer.
+    /// Whether a prompt leaves no room for an output.
     pub(super) fn is_too_long(&self, input: u32) -> bool {
         input >= self.max_request_tokens.saturating_sub(super::TOKENS_BEHIND_PROMPT)
     }
@@ -101,34 +101,34 @@ impl State {
         if self.rules.schedule_low_priority_values_first { request.priority } else { -request.priority }
     }
 
-    /// A request comes to the end of the line, unless it is full: then it is refused, or with priorities the worst one.
+    /// A request enters the waiting queue at its end, unless that is full: then it is rejected, or with priorities the worst one.
     pub(super) fn enters(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
-        if self.rules.max_queued_requests.is_some_and(|most| self.line.len() >= most as usize) {
+        if self.rules.max_queued_requests.is_some_and(|most| self.waiting_queue.len() >= most as usize) {
             let mut victim = id;
             if self.rules.enable_priority_scheduling {
                 let key = |id: &RequestId| (self.rank(self.of(*id)), self.of(*id).entered);
-                let worst = self.line.iter().copied().max_by_key(key);
+                let worst = self.waiting_queue.iter().copied().max_by_key(key);
                 if let Some(worst) = worst.filter(|&worst| self.rank(self.of(id)) < self.rank(self.of(worst)))
                 {
                     victim = worst;
-                    self.line.retain(|&other| other != worst);
+                    self.waiting_queue.retain(|&other| other != worst);
                 }
             }
-            self.refuses(replica, context, victim);
+            self.rejects(replica, context, victim);
             if victim == id {
                 return;
             }
         }
-        self.line.push(id);
+        self.waiting_queue.push(id);
         self.entered += 1;
         let (entered, prefilled) = (self.entered, self.prefilled);
         let own = self.of_mut(id);
         (own.entered, own.prefilled_before) = (entered, prefilled);
     }
 
-    fn refuses(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
+    fn rejects(&mut self, replica: &mut Replica, context: &mut ScheduleContext<'_>, id: RequestId) {
         let reason = Rejection::QueueFull;
-        // Its client may have gone meanwhile, of which the scheduler has not learned: it is refused all the same.
+        // Its client may have gone meanwhile, of which the scheduler has not learned: it is rejected all the same.
         let outcome = &mut context.record.results[id].outcome;
         if *outcome != Outcome::TimedOut {
             *outcome = Outcome::Rejected(reason);
@@ -149,8 +149,8 @@ impl State {
         id: RequestId,
         outcome: Outcome,
     ) {
-        if self.line.contains(&id) && context.is_gone(id) {
-            self.line.retain(|&other| other != id);
+        if self.waiting_queue.contains(&id) && context.is_gone(id) {
+            self.waiting_queue.retain(|&other| other != id);
             return self.goes(id);
         }
         let runs = list.running_place(context, id).is_some();
@@ -161,10 +161,10 @@ impl State {
         }
     }
 
-    /// A request of a batch ends with its next token; one whose prompt is read in part at the next decision.
+    /// A request of a batch ends with its next token; the chunked request at the next decision.
     pub(super) fn abort_running(&mut self, id: RequestId) {
-        if self.half_read == Some(id) {
-            self.half_read_leaves = Some(id);
+        if self.chunked_request == Some(id) {
+            self.chunked_request_leaves = Some(id);
         }
         let is_last = match &self.last {
             LastBatch::Prompts(last) => last.batch.requests.contains(&id),
@@ -176,32 +176,32 @@ impl State {
         }
     }
 
-    /// Puts the line into the order in which it is looked at.
-    pub(super) fn sort_line(&mut self) {
+    /// Sorts the waiting queue by the policy.
+    pub(super) fn sort_waiting_queue(&mut self) {
         let asked = self.policy();
-        let is_long = self.line.len() > MOST_LOOKED_UP;
+        let is_long = self.waiting_queue.len() > MOST_LOOKED_UP;
         let looks_up_to_many = matches!(asked, SchedulePolicy::LongestPrefix | SchedulePolicy::ResponseRatio);
         let policy = if looks_up_to_many && is_long { SchedulePolicy::Fcfs } else { asked };
-        let mut line = std::mem::take(&mut self.line);
+        let mut queue = std::mem::take(&mut self.waiting_queue);
         let has_priorities = self.rules.enable_priority_scheduling;
         match policy {
             SchedulePolicy::Fcfs if asked == SchedulePolicy::Fcfs && has_priorities => {
-                sort_by_rank(&mut line, |id| [self.rank(self.of(id)), self.of(id).entered.cast_signed(), 0]);
+                sort_by_rank(&mut queue, |id| [self.rank(self.of(id)), self.of(id).entered.cast_signed(), 0]);
             }
             SchedulePolicy::Fcfs => {}
             SchedulePolicy::LongestOutput => {
                 let rank = |own: &Request| if has_priorities { self.rank(own) } else { 0 };
-                sort_by_rank(&mut line, |id| [rank(self.of(id)), -i64::from(self.of(id).max_new), 0]);
+                sort_by_rank(&mut queue, |id| [rank(self.of(id)), -i64::from(self.of(id).max_new), 0]);
             }
-            _ => self.sort_by_prefixes(policy, &mut line),
+            _ => self.sort_by_prefixes(policy, &mut queue),
         }
-        self.line = line;
+        self.waiting_queue = queue;
         let is_plain = matches!(policy, SchedulePolicy::Fcfs | SchedulePolicy::LongestOutput);
         let is_lru = self.rules.radix_eviction_policy == RadixEviction::Lru;
-        if is_plain && is_lru && self.memory.caches() && !self.line.is_empty() {
+        if is_plain && is_lru && self.memory.caches() && !self.waiting_queue.is_empty() {
             if self.refreshes.is_multiple_of(TOUCHED_EVERY) {
-                for place in (0..self.line.len().min(MOST_LOOKED_UP)).rev() {
-                    let own = self.of(self.line[place]);
+                for place in (0..self.waiting_queue.len().min(MOST_LOOKED_UP)).rev() {
+                    let own = self.of(self.waiting_queue[place]);
                     let (sequence, fill) = (own.sequence, own.fill());
                     self.memory.tree_mut().map(|tree| tree.look_up(&sequence, fill));
                 }
@@ -210,7 +210,7 @@ impl State {
         }
     }
 
-    /// The policy; without a tree those that look at it are first come, first served.
+    /// The policy; without a tree those that look into it are first come, first served.
     pub(super) fn policy(&self) -> SchedulePolicy {
         use SchedulePolicy::{DfsWeight, Fcfs, LongestPrefix, ResponseRatio};
         match self.rules.schedule_policy {
@@ -219,21 +219,21 @@ impl State {
         }
     }
 
-    fn sort_by_prefixes(&mut self, policy: SchedulePolicy, line: &mut [RequestId]) {
-        let later = self.look_up_all(line);
-        // Sorting is stable, and `later` follows the line as it stood.
+    fn sort_by_prefixes(&mut self, policy: SchedulePolicy, queue: &mut [RequestId]) {
+        let later = self.look_up_all(queue);
+        // Sorting is stable, and `later` follows the queue as it stood.
         let is_later = |id: RequestId| later.binary_search(&id).is_ok();
         match policy {
             SchedulePolicy::LongestPrefix => {
-                sort_by_rank(line, |id| {
+                sort_by_rank(queue, |id| {
                     if is_later(id) { [1, 0, 0] } else { [0, -i64::from(self.of(id).matched), 0] }
                 });
             }
             SchedulePolicy::DfsWeight => {
-                let nodes: Vec<_> = line.iter().map(|&id| self.of(id).node).collect();
+                let nodes: Vec<_> = queue.iter().map(|&id| self.of(id).node).collect();
                 let order = self.memory.tree().map(|tree| tree.depth_first(&nodes)).unwrap_or_default();
-                let before = line.to_vec();
-                line.iter_mut().zip(order).for_each(|(id, place)| *id = before[place]);
+                let before = queue.to_vec();
+                queue.iter_mut().zip(order).for_each(|(id, place)| *id = before[place]);
             }
             SchedulePolicy::ResponseRatio => {
                 let key = |id: RequestId| {
@@ -245,20 +245,20 @@ impl State {
                     let since = self.prefilled.saturating_sub(own.prefilled_before) as f64;
                     if to_do == 0 { f64::NEG_INFINITY } else { -since / f64::from(to_do) }
                 };
-                sort_by_rank(line, |id| [in_total_order(key(id)), id.index() as i64, 0]);
+                sort_by_rank(queue, |id| [in_total_order(key(id)), id.index() as i64, 0]);
             }
-            _ => sort_by_rank(line, |id| {
+            _ => sort_by_rank(queue, |id| {
                 [is_later(id).into(), self.of(id).work().into(), self.of(id).entered.cast_signed()]
             }),
         }
     }
 
-    /// Looks up all tokens of each request of the line, in its order. Returns those, by their numbers, that come later because they
+    /// Looks up all tokens of each waiting request, in the queue's order. Returns those, by their numbers, that come later because they
     /// share what they do not know with one before them.
-    fn look_up_all(&mut self, line: &[RequestId]) -> Vec<RequestId> {
+    fn look_up_all(&mut self, queue: &[RequestId]) -> Vec<RequestId> {
         let mut seen = self.memory.tree().map(RadixTree::of_single_tokens);
         let mut later = Vec::new();
-        for &id in line {
+        for &id in queue {
             let mut own = self.of(id).clone();
             let fill = own.fill();
             self.memory.look_up(&mut own, fill);
