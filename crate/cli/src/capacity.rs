@@ -7,11 +7,10 @@ use servescope_lab::capacity::{
     Capacity, Configuration, ConfigurationGrid, Goal, METRICS, Miss, Ranked, Search, Unranked, csv,
     is_of_workload, plan, to_json,
 };
+use servescope_settings::launch_command::launch_command;
 use servescope_settings::link;
 use servescope_settings::notes::{Purpose, Traffic, common};
 use servescope_settings::scenario::Scenario;
-use servescope_settings::sglang_serve::sglang_serve;
-use servescope_settings::vllm_serve::vllm_serve;
 
 use crate::input_args::InputArguments;
 use crate::notes;
@@ -96,8 +95,8 @@ fn best_text(ranking: &[Ranked], all: &[Configuration], traffic: Option<&Traffic
     }
     let best = ranking.first().filter(|best| best.standing.rank.is_some());
     let Some(scenario) = best.and_then(|best| best.serving(all)) else { return String::new() };
-    let serve = if scenario.is_sglang() { sglang_serve } else { vllm_serve };
-    let command = serve(&scenario, traffic).map_or_else(|_| String::new(), |command| format!("\n{command}"));
+    let command =
+        launch_command(&scenario, traffic).map_or_else(|_| String::new(), |command| format!("\n{command}"));
     format!("Rank 1 on the page: #{}\n{command}", link::encode(&scenario))
 }
 

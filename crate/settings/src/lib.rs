@@ -14,6 +14,7 @@ pub mod expected_error;
 pub mod file_kind;
 pub mod json_text;
 pub mod kernels;
+pub mod launch_command;
 pub mod link;
 pub mod model_config;
 pub mod notes;

@@ -1,19 +1,17 @@
 //! The command that starts a server, for settings that can run.
 
 use servescope_settings::diagnostic::Diagnostic;
+use servescope_settings::launch_command::launch_command;
 use servescope_settings::notes::Traffic;
 use servescope_settings::scenario::{AdapterRanks, Scenario};
-use servescope_settings::sglang_serve::sglang_serve;
-use servescope_settings::vllm_serve::vllm_serve;
 
-/// The command `vllm serve`, or `sglang.launch_server` where SGLang schedules, for settings that a simulation accepts: with the requests that they make, or behind a trace that
-/// carries `traffic`.
+/// The launch command for settings that a simulation accepts: with the requests that they make, or behind a trace that carries
+/// `traffic`.
 ///
 /// # Errors
 /// What is wrong with the scenario, or that its scheduler is neither vLLM's nor SGLang's.
 pub fn serve_command(scenario: &Scenario, traffic: Option<&Traffic>) -> Result<String, Vec<Diagnostic>> {
-    let command = if scenario.is_sglang() { sglang_serve } else { vllm_serve };
-    let command = command(scenario, traffic).map_err(|error| vec![error])?;
+    let command = launch_command(scenario, traffic).map_err(|error| vec![error])?;
     let problems = scenario.problems();
     if traffic.is_none() && !problems.is_empty() {
         return Err(problems);
