@@ -163,6 +163,8 @@ fn config(file: &Value) -> PoolConfig {
             max_queued_requests: optional("max_queued_requests"),
             prefill_decode_interval: optional("prefill_decode_interval").unwrap_or(0),
             prefill_decode_interval_min_bs: whole(given, "prefill_decode_interval_min_bs"),
+            // The runs receive at every turn of the loop.
+            recv_interval: 1,
             min_free_slots_delay: optional("min_free_slots_delay"),
             max_loras_per_batch: optional("max_loras_per_batch"),
             clip_max_new_tokens: whole(given, CLIP),

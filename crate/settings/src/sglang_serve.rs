@@ -101,6 +101,7 @@ fn prompts(flags: &mut ServerFlags<'_>) {
     only_off(flags, "disable-overlap-schedule", Id::AsyncScheduling);
     flags.unusual("prefill-decode-interval", Id::DecodeInterval, 0.0);
     flags.unusual("prefill-decode-interval-min-bs", Id::DecodeIntervalLeast, 0.0);
+    flags.unusual("scheduler-recv-interval", Id::RecvInterval, 1.0);
     flags.unusual("min-free-slots-delay", Id::MinFreeSlots, 0.0);
     let why = "set the environment variable SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION";
     flags.leave_out(Id::ClipMaxNewTokens, &Value::Number(4096.0), why);

@@ -38,6 +38,8 @@ pub struct SglangRules {
     pub prefill_decode_interval: u32,
     /// Unless fewer requests than this run.
     pub prefill_decode_interval_min_bs: u32,
+    /// While requests decode, the scheduler receives what has come only every so many batches (`scheduler_recv_interval`).
+    pub recv_interval: u32,
     /// While requests run, prompts wait until so many requests may join.
     pub min_free_slots_delay: Option<u32>,
     /// Most adapters of running requests; those without one count as one more.
@@ -65,6 +67,7 @@ impl Default for SglangRules {
             max_queued_requests: None,
             prefill_decode_interval: 0,
             prefill_decode_interval_min_bs: 0,
+            recv_interval: 1,
             min_free_slots_delay: None,
             max_loras_per_batch: Some(8),
             clip_max_new_tokens: 4_096,

@@ -123,7 +123,7 @@ prop_compose! {
         max_queued_requests in prop::option::weighted(0.2, 1u32..8),
         (prefill_decode_interval, prefill_decode_interval_min_bs) in (prop_oneof![3 => Just(0u32), 1 => 1u32..5], 0u32..4),
         (min_free_slots_delay, max_loras_per_batch) in (prop::option::weighted(0.2, 1u32..5), prop::option::of(1u32..4)),
-        clip_max_new_tokens in prop_oneof![Just(4096u32), 4u32..60],
+        (clip_max_new_tokens, recv_interval) in (prop_oneof![Just(4096u32), 4u32..60], prop_oneof![2 => Just(1u32), 1 => 2u32..12]),
     ) -> SglangRules {
         let takes_priorities = matches!(schedule_policy, SchedulePolicy::Fcfs | SchedulePolicy::LongestOutput);
         SglangRules {
@@ -133,7 +133,7 @@ prop_compose! {
             schedule_low_priority_values_first: false,
             priority_scheduling_preemption_threshold: threshold,
             retraction_policy, max_queued_requests, prefill_decode_interval, prefill_decode_interval_min_bs,
-            min_free_slots_delay, max_loras_per_batch, clip_max_new_tokens,
+            min_free_slots_delay, max_loras_per_batch, clip_max_new_tokens, recv_interval,
         }
     }
 }

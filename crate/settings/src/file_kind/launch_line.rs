@@ -55,7 +55,7 @@ enum Meaning {
 }
 
 /// Flags, with the parameter of each.
-const FLAGS: [(&[&str], Id, Meaning); 36] = [
+const FLAGS: [(&[&str], Id, Meaning); 37] = [
     (&["tensor-parallel-size", "tp-size", "tp"], Id::TensorParallel, Meaning::Number),
     (&["pipeline-parallel-size", "pp-size", "pp"], Id::PipelineParallel, Meaning::Number),
     (&["data-parallel-size", "dp-size", "dp"], Id::Replicas, Meaning::Number),
@@ -90,6 +90,7 @@ const FLAGS: [(&[&str], Id, Meaning); 36] = [
     (&["priority-scheduling-preemption-threshold"], Id::SlotPreemptionThreshold, Meaning::Number),
     (&["retraction-policy"], Id::RetractionPolicy, Meaning::Name),
     (&["prefill-decode-interval"], Id::DecodeInterval, Meaning::Number),
+    (&["scheduler-recv-interval"], Id::RecvInterval, Meaning::Number),
     (&["prefill-decode-interval-min-bs"], Id::DecodeIntervalLeast, Meaning::Number),
     (&["min-free-slots-delay"], Id::MinFreeSlots, Meaning::Number),
 ];

@@ -28,7 +28,7 @@ ids! {
     SchedulerKind ReserveFullIsl AsyncScheduling ChunkedPrefill LongPrefillTokens LongPrefillAdaptive
     PrefillInterval MaxActiveSeqs MaxQueuedTokens
     PrefillChunk MaxPrefillTokens PrefillMaxRequests SchedulePolicy Conservativeness MixedChunk RadixEviction
-    ClipMaxNewTokens MaxQueuedRequests DecodeInterval DecodeIntervalLeast MinFreeSlots SlotPreemption
+    ClipMaxNewTokens MaxQueuedRequests DecodeInterval DecodeIntervalLeast RecvInterval MinFreeSlots SlotPreemption
     SlotPreemptionThreshold RetractionPolicy SchedulerOrder OrderClient FairWeights FairCost
     FairInputPrice FairOutputPrice FairCharging FairLift FairPrediction PredictionOf PredictionRange
     DrrQuantum RpmLimit AbortBound ClusterAdapters PriorityClasses PriorityAgeing PrefetchAdapters

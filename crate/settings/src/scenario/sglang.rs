@@ -44,6 +44,7 @@ impl Scenario {
             max_queued_requests: bound(Id::MaxQueuedRequests),
             prefill_decode_interval: self.whole(Id::DecodeInterval),
             prefill_decode_interval_min_bs: self.whole(Id::DecodeIntervalLeast),
+            recv_interval: self.whole(Id::RecvInterval),
             min_free_slots_delay: bound(Id::MinFreeSlots),
             max_loras_per_batch: has_slots.then(|| self.whole(Id::MaxLoras)),
             clip_max_new_tokens: self.whole(Id::ClipMaxNewTokens),

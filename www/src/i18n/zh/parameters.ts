@@ -74,6 +74,7 @@ export const parameters: ParameterTexts = {
   'scheduler.clip_max_new_tokens': { label: 'max_tokens 的截断值', help: '准入请求时，预计其输出最多需要这么多 token，不论其 max_tokens 是多少（SGLang 的环境变量 SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION）。' },
   'scheduler.max_queued_requests': { label: '排队请求上限', help: '一个副本最多有这么多等待的请求；再来的被拒绝（503），使用优先级时拒绝其中优先级最低的（SGLang 的 --max-queued-requests）。0 = 不限。' },
   'scheduler.prefill_decode_interval': { label: '预填充后的解码间隔', help: '每批提示词之后先有这么多批解码，同一个提示词的两个分块之间也是如此（SGLang 的 prefill_decode_interval）。' },
+  'scheduler.recv_interval': { label: '接收间隔', help: '有请求解码时，调度器每这么多次迭代才查看一次新请求；一批提示词之后立即查看（SGLang 的 --scheduler-recv-interval）。越大，主机时间越省，提示词等得越久：新到的请求平均等待半个间隔。' },
   'scheduler.prefill_decode_interval_min_bs': { label: '解码间隔的最小批次', help: '运行中的请求少于这么多时，提示词不等待这一间隔（SGLang 的 prefill_decode_interval_min_bs）。' },
   'scheduler.min_free_slots_delay': { label: '最少空闲位置', help: '有请求在运行时，提示词要等到可以再加入这么多请求（SGLang 的 min_free_slots_delay）。0 表示关闭。' },
   'scheduler.priority_preemption': { label: '优先级抢占', help: '请求位置全部占满时，等待的请求取得优先级更低的运行中请求的位置（关闭即 SGLang 的 --disable-priority-preemption）。' },

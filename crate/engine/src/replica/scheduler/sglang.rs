@@ -58,6 +58,10 @@ const RETRACT_STEPS: u32 = 20;
 #[derive(Debug)]
 pub(super) struct Sglang;
 
+/// How much a batch of prompts counts towards the interval at which requests are received; any other counts 1
+/// (`SGLANG_SCHEDULER_RECV_SKIPPER_WEIGHT_DEFAULT`).
+const PROMPTS_WEIGHT: u32 = 1000;
+
 /// What the scheduler learns of between two decisions.
 #[derive(Debug, Clone, Copy)]
 enum Message {
@@ -76,6 +80,8 @@ struct State {
     max_request_tokens: u32,
     memory: Memory,
     inbox: Vec<Message>,
+    /// The weight of the batches decided since it received requests last.
+    since_received: u32,
     requests: FxHashMap<RequestId, Request>,
     /// Requests that have gone, with the decision at which they did.
     gone: VecDeque<(u64, RequestId)>,
@@ -203,6 +209,7 @@ impl BatchScheduler for State {
                 // No request is admitted until one leaves; but when a request came can matter then.
                 let counts_since = self.rules.schedule_policy == SchedulePolicy::ResponseRatio;
                 let is_told_at_once = counts_since
+                    || self.rules.recv_interval > 1
                     || self.rules.max_queued_requests.is_some()
                     || self.is_too_long(context.trace.input_tokens[id]);
                 let waits = self.running.is_full && !self.preempts() && !is_told_at_once;
@@ -214,6 +221,7 @@ impl BatchScheduler for State {
             }
             BatchEvent::Decoded(iterations) => {
                 self.decisions += u64::from(iterations);
+                self.since_received = (self.since_received + iterations) % self.rules.recv_interval.max(1);
                 self.decoded(iterations, iterations);
                 Effect::None
             }
@@ -276,6 +284,7 @@ impl State {
             max_request_tokens: longest_request(config),
             memory,
             inbox: Vec::new(),
+            since_received: 0,
             requests: FxHashMap::default(),
             gone: VecDeque::new(),
             decisions: 0,
@@ -324,6 +333,19 @@ impl State {
     /// Whether nothing is to be done. An idle service begins again with the first ratio.
     fn is_idle(&self) -> bool {
         self.under_way.is_empty() && self.requests.len() == self.gone.len()
+    }
+
+    /// Whether it receives what has come before this decision (managers/scheduler_components/recv_skipper.py). A loop that has nothing
+    /// to run turns without end, so that it receives at once.
+    fn receives(&mut self) -> bool {
+        let weight = if matches!(self.last, LastBatch::Prompts(_)) { PROMPTS_WEIGHT } else { 1 };
+        self.since_received = self.since_received.saturating_add(weight);
+        let spins = matches!(self.last, LastBatch::None) && self.under_way.is_empty();
+        let receives = spins || self.since_received >= self.rules.recv_interval;
+        if receives {
+            self.since_received = 0;
+        }
+        receives
     }
 
     /// A request has gone; batches under way may still hold it.

@@ -97,6 +97,9 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::DecodeIntervalLeast, row("scheduler.prefill_decode_interval_min_bs", "pdm", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 256.0, 1.0)
         .when(&[when_in(Id::SchedulerKind, &["sglang"]), above(Id::DecodeInterval, 0.0)])
         .doc("Smallest batch of the interval", "With fewer running requests than this, prompts do not wait for the interval (SGLang's prefill_decode_interval_min_bs).")),
+    (Id::RecvInterval, row("scheduler.recv_interval", "rci", "queue", whole(1.0, 1_000_000.0, 1.0)).unit("iterations").linear(1.0, 64.0, 1.0)
+        .when(SGLANG)
+        .doc("Receive interval", "While requests decode, the scheduler looks for new requests only every so many iterations; after a batch of prompts it looks at once (SGLang's --scheduler-recv-interval). Larger saves host time and delays prompts: an arrival waits for half of the interval on average.")),
     (Id::MinFreeSlots, row("scheduler.min_free_slots_delay", "mfs", "queue", whole(0.0, 1_000_000.0, 0.0)).unit("requests").linear(0.0, 256.0, 1.0)
         .when(SGLANG)
         .off_at_zero().doc("Min free slots", "While requests run, prompts wait until so many requests may join (SGLang's min_free_slots_delay). 0 = off.")),

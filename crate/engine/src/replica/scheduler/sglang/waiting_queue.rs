@@ -33,8 +33,14 @@ impl State {
         replica: &mut Replica,
         context: &mut ScheduleContext<'_>,
     ) {
+        let receives = self.receives();
         for message in std::mem::take(&mut self.inbox) {
             match message {
+                // The engine knows at once of a waiting request whose client has gone.
+                Message::Dropped(id, _) if !receives && !self.waiting_queue.contains(&id) => {
+                    self.inbox.push(message);
+                }
+                Message::Arrived(_) if !receives => self.inbox.push(message),
                 Message::Arrived(id) => {
                     self.arrives(replica, context, id);
                     self.enters(replica, context, id);
