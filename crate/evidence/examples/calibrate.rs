@@ -1,8 +1,8 @@
-//! Calibrates what surrounds kernels by coordinate descent on the clean vLLM deployments of even hash, and prints the errors
+//! Calibrates what surrounds kernels by coordinate descent on the clean deployments of an engine of even hash, and prints the errors
 //! on both halves.
 //!
-//! `cargo run --release -p servescope-evidence --example calibrate -- silicon_a.csv [ROUNDS [FOLDER]]`; the folder has other tables
-//! than those in `static/profiles`, as `servescope profile import` writes them.
+//! `cargo run --release -p servescope-evidence --example calibrate -- silicon_a.csv [ROUNDS [FOLDER [ENGINE]]]`; the folder has other tables
+//! than those in `static/profiles` (- for those), as `servescope profile import` writes them; the engine is vllm, sglang or trtllm.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::thread::scope;
 
 use servescope_cost::kernels::{Kernels, NumberFormat};
-use servescope_evidence::silicon::{Constants, SiliconRow, errors, predict_with, read};
+use servescope_evidence::silicon::{Constants, RowEngine, SiliconRow, errors, predict_with, read};
 
 /// Steps of a constant, as shares of it, from coarse to fine.
 const STEPS: [f64; 3] = [0.2, 0.08, 0.03];
@@ -110,16 +110,22 @@ fn error_line(name: &str, pairs: &Pairs) -> String {
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let path = arguments.first().ok_or("the file of measured deployments is missing")?;
+    let engine = match arguments.get(3).map(String::as_str) {
+        None | Some("vllm") => RowEngine::Vllm,
+        Some("sglang") => RowEngine::Sglang,
+        Some("trtllm") => RowEngine::TensorRtLlm,
+        Some(other) => return Err(format!("{other}: an engine is vllm, sglang or trtllm")),
+    };
     let rounds =
         arguments.get(1).map_or(Ok(1), |text| text.parse::<usize>()).map_err(|error| error.to_string())?;
-    let mut constants = Constants::CALIBRATED;
-    if let Some(folder) = arguments.get(2) {
+    let mut constants = Constants::of(engine);
+    if let Some(folder) = arguments.get(2).filter(|folder| *folder != "-") {
         TABLES.set(tables(&PathBuf::from(folder))?).map_err(|_| "tables were read twice")?;
         constants.kernels = table;
     }
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let rows = read(&text).map_err(|error| error.to_string())?;
-    let is_taken = |row: &&SiliconRow| row.is_clean() && row.backend == "vllm" && row.mode == "agg";
+    let is_taken = |row: &&SiliconRow| row.is_clean() && row.engine() == engine && row.mode == "agg";
     let (left_out, open): (Vec<&SiliconRow>, Vec<&SiliconRow>) =
         rows.iter().filter(is_taken).partition(|row| row.is_left_out());
     let show = |constants: &Constants| {

@@ -8,19 +8,23 @@
 //! **What calibration may see.** A deployment whose hash is odd ([`SiliconRow::is_left_out`]) is never used to calibrate a constant. Its
 //! rows are summed up apart.
 
+mod engines;
 mod errors;
 mod expected;
 mod file;
 mod playground;
 mod predict;
 mod report;
+mod server;
 mod shipped;
 
+pub use engines::RowEngine;
 pub use errors::{Errors, errors};
 pub use expected::expected_errors;
 pub use file::{Flags, SiliconError, SiliconRow, gpu, read};
 pub use playground::scenario;
+pub(crate) use predict::nominal_length;
 pub use predict::{Constants, NotAnswered, Predicted, PredictedLatency, TimeSource, predict, predict_with};
-pub(crate) use predict::{model, nominal_length};
 pub use report::{RowGroup, document, groups, table};
+pub(crate) use server::model;
 pub use shipped::shipped;

@@ -6,7 +6,8 @@ use servescope_cost::{Gpu, Model};
 
 use super::errors::errors;
 use super::file::SiliconRow;
-use super::predict::{Constants, PredictedLatency, TimeSource, deployed, predict_with};
+use super::predict::{Constants, PredictedLatency, TimeSource, predict_with};
+use super::server::deployed;
 
 /// Fewer rows say too little.
 const FEWEST: usize = 5;

@@ -6,10 +6,8 @@ use servescope_settings::parameters::choices::Choice;
 use servescope_settings::scenario::{AdapterRanks, Scenario};
 
 use super::file::SiliconRow;
-use super::predict::{
-    BLOCK, Constants, PredictedLatency, REQUESTS_PER_SLOT, RowServer, accounting, captured_tokens, config,
-    is_asynchronous, margin, server, shortest,
-};
+use super::predict::{Constants, PredictedLatency, REQUESTS_PER_SLOT, shortest};
+use super::server::{BLOCK, RowServer, accounting, captured_tokens, config, is_asynchronous, margin, server};
 
 /// Time for which users go on sending, over the time at which the last request of the row's run is sent: here each user sends
 /// its own share of the requests, and some are slower than others.
@@ -42,7 +40,7 @@ pub(super) fn common() -> Scenario {
 /// as many requests of the same lengths are in flight. `None` where a scenario cannot say that: replicas of attention, experts
 /// that not all GPUs share alike, pipeline stages, times from the roofline.
 pub fn scenario(row: &SiliconRow, answer: &PredictedLatency) -> Option<Scenario> {
-    let server = server(row, &Constants::CALIBRATED).ok()?;
+    let server = server(row, &Constants::of(row.engine())).ok()?;
     let longest = row.input_tokens.saturating_add(row.output_tokens);
     let wanted = config(row, &server, longest).ok()?;
     let mut scenario = common();

@@ -3,22 +3,16 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use servescope_cost::kernels::{CAPTURED_TOKENS, Kernels, Layout, NumberFormat, Overheads};
-use servescope_cost::kv_groups::KvGroupsPlan;
-use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
-use servescope_cost::memory_plan::{Ask, MemoryPlan, Reserve};
-use servescope_cost::{
-    BatchCost, Corrections, Deployment, HostTime, KvFormat, Model, Roofline, WeightFormat,
-};
-use servescope_engine::{Equals, Fleet, KvGroups, PoolConfig, Report, SchedulerKind, VllmRules};
-use servescope_settings::kernels::{self, CheckpointFormat, Synchronous};
-use servescope_settings::scenario::kv_groups::engine_groups;
-use servescope_settings::scenario::vllm::serve_defaults;
+use servescope_cost::kernels::{Kernels, Overheads};
+use servescope_engine::{Fleet, Report};
+use servescope_settings::kernels::{self, Synchronous};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
-use super::file::{SiliconRow, gpu};
+use super::engines::RowEngine;
+use super::file::SiliconRow;
+use super::server::{config, server};
 
 /// Requests of a run for each one in flight, as InferenceX and AIConfigurator's own client have it.
 pub(super) const REQUESTS_PER_SLOT: u32 = 10;
@@ -26,15 +20,6 @@ pub(super) const REQUESTS_PER_SLOT: u32 = 10;
 const SHORTEST_SHARE: f64 = 0.8;
 /// Seed of the lengths.
 const SEED: u64 = 42;
-/// vLLM's `--gpu-memory-utilization` where none is given.
-const MEMORY_UTILIZATION: f64 = 0.9;
-/// vLLM's token budget where none is given: 8192 on an H100 and larger GPUs, in the versions that were measured.
-const BUDGET: u32 = 8192;
-/// Tokens of a KV block.
-pub(super) const BLOCK: u32 = 16;
-/// Host time of the roofline, microseconds: BLIS's fit to vLLM on an H100, as in `cost.host`.
-const HOST: HostTime = HostTime { base_us: 126.0, per_request_us: 4.4, launch_per_layer_us: 0.0 };
-
 /// Why a row is not answered.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
@@ -124,6 +109,18 @@ impl Constants {
         client_ms: 13.2,
         client_ms_per_token: 0.0024,
     };
+
+    /// Those of an engine.
+    pub fn of(engine: RowEngine) -> Self {
+        match engine {
+            RowEngine::Vllm => Self::CALIBRATED,
+            RowEngine::Sglang => Self::SGLANG,
+            RowEngine::TensorRtLlm => Self::TENSORRT_LLM,
+        }
+    }
+
+    const SGLANG: Self = Self { client_ms: 125.0, ..Self::CALIBRATED };
+    const TENSORRT_LLM: Self = Self::CALIBRATED;
 }
 
 /// What is predicted.
@@ -144,231 +141,6 @@ pub struct PredictedLatency {
 /// A row's prediction.
 pub type Predicted = Result<PredictedLatency, NotAnswered>;
 
-/// The model of the catalogue that a path on Hugging Face stands for: the same dimensions, whatever it was tuned on.
-pub(crate) fn model(path: &str) -> Option<&'static Model> {
-    let name = path.rsplit('/').next()?.to_ascii_lowercase();
-    let mut name = name.as_str();
-    // A suffix may stand behind another one.
-    while let Some(shorter) = SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)) {
-        name = shorter;
-    }
-    let id = match name {
-        "deepseek-r1" | "deepseek-r1-0528" | "deepseek-v3-0324" => "deepseek-v3",
-        // The text model of Kimi-K2.5 is Kimi-K2.
-        "kimi-k2.5" | "kimi-k2-thinking" => "kimi-k2",
-        "llama-3.3-70b" | "meta-llama-3.1-70b" => "llama-3.1-70b",
-        "meta-llama-3.1-8b" => "llama-3.1-8b",
-        "meta-llama-3.1-405b" => "llama-3.1-405b",
-        other => other,
-    };
-    Model::named(id)
-}
-
-/// The ids of the GPU and the model of a row that the catalogue knows.
-pub(super) fn deployed(row: &SiliconRow) -> Option<[&'static str; 2]> {
-    Some([gpu(&row.system)?.id, model(&row.model)?.id])
-}
-
-/// What names add that changes no dimension.
-const SUFFIXES: [&str; 7] = ["-instruct", "-fp8", "-fp4", "-nvfp4", "-bf16", "-chat", "-hf"];
-
-/// How weights are stored in memory, of a format of products.
-fn weights(format: NumberFormat) -> WeightFormat {
-    match format {
-        NumberFormat::Bf16 => WeightFormat::Bf16,
-        NumberFormat::Fp8 | NumberFormat::Fp8Block => WeightFormat::Fp8,
-        NumberFormat::Nvfp4 => WeightFormat::Nvfp4,
-        NumberFormat::Mxfp4 | NumberFormat::Mxfp4Fp8 => WeightFormat::Mxfp4,
-        NumberFormat::Int4 => WeightFormat::Int4,
-    }
-}
-
-/// The checkpoint that a row's format of products stands for.
-fn checkpoint(row: &SiliconRow, model: &Model) -> Result<CheckpointFormat, NotAnswered> {
-    match row.gemm_format.as_str() {
-        "" | "bf16" | "bfloat16" => Ok(CheckpointFormat::Bf16),
-        "fp8" => Ok(CheckpointFormat::Fp8),
-        "fp8_block" => Ok(CheckpointFormat::Fp8Block),
-        "nvfp4" => Ok(CheckpointFormat::Nvfp4),
-        "int4_wo" => Ok(CheckpointFormat::Int4),
-        // Published in one format, whatever the file calls that.
-        _ if model.id.starts_with("gpt-oss") => Ok(CheckpointFormat::Int4),
-        other => Err(NotAnswered::Format(other.to_owned())),
-    }
-}
-
-/// Whether the next iteration is scheduled while one runs: as the flag says, by default from vLLM 0.14 on. A version that is no
-/// number is newer, one that is not given is older.
-pub(super) fn is_asynchronous(row: &SiliconRow) -> bool {
-    let mut numbers = row.version.split('.').map(|part| part.parse::<u32>().ok());
-    let is_new = match (numbers.next().flatten(), numbers.next().flatten()) {
-        (Some(major), Some(minor)) => (major, minor) >= (0, 14),
-        _ => !row.version.is_empty(),
-    };
-    match row.flags.async_scheduling.as_str() {
-        "on" => true,
-        "off" => false,
-        _ => is_new,
-    }
-}
-
-/// Whether a row's version is below 0.19: one that is not given is older, one that is no number newer.
-fn is_before_19(row: &SiliconRow) -> bool {
-    let mut numbers = row.version.split('.').map(|part| part.parse::<u32>().ok());
-    match (numbers.next().flatten(), numbers.next().flatten()) {
-        (Some(major), Some(minor)) => (major, minor) < (0, 19),
-        _ => row.version.is_empty(),
-    }
-}
-
-/// What a row runs on.
-pub(super) struct RowServer {
-    pub(super) deployment: Deployment,
-    attention_data_parallel: u32,
-    pub(super) cost: Box<dyn BatchCost>,
-    times: TimeSource,
-}
-
-/// From measured kernels where the GPU has them, else from the roofline where it knows the layout.
-pub(super) fn server(row: &SiliconRow, constants: &Constants) -> Result<RowServer, NotAnswered> {
-    match row.mode.as_str() {
-        "agg" => {}
-        "disagg" => return Err(NotAnswered::Disaggregated),
-        _ => return Err(NotAnswered::Mode),
-    }
-    let gpu = *gpu(&row.system).ok_or(NotAnswered::Gpu)?;
-    let model = *model(&row.model).ok_or(NotAnswered::Model)?;
-    let formats = checkpoint(row, &model)?.formats(&gpu, &model);
-    let kv = if row.flags.kv_cache_dtype.starts_with("fp8") { KvFormat::Fp8 } else { KvFormat::Bf16 };
-    let deployment = Deployment {
-        gpu,
-        model,
-        tensor_parallel: row.tensor_parallel,
-        pipeline_parallel: row.pipeline_parallel.min(model.layers),
-        weights: weights(formats[2]),
-        quantized_head: false,
-        kv,
-    };
-    if model.attention.heads() % row.tensor_parallel != 0 {
-        return Err(NotAnswered::Heads);
-    }
-    // Where more GPUs share the experts than attention, attention has replicas, said so or not.
-    let expert_gpus =
-        if model.experts.is_some() { row.expert_tensor_parallel * row.expert_parallel } else { 1 };
-    let attention_data_parallel = row.attention_data_parallel.max(expert_gpus / row.tensor_parallel);
-    let layout = Layout {
-        gpu,
-        model,
-        tensor_parallel: row.tensor_parallel,
-        attention_data_parallel,
-        expert_tensor_parallel: row.expert_tensor_parallel,
-        expert_parallel: row.expert_parallel,
-        attention: formats[0],
-        mlp: formats[1],
-        experts: formats[2],
-        kv,
-        has_peer_access: true,
-    };
-    let synchronous = (!is_asynchronous(row)).then_some(constants.synchronous);
-    let kernels = (constants.kernels)(gpu.id).filter(|_| deployment.pipeline_parallel == 1);
-    let mut overheads = constants.overheads;
-    if is_before_19(row) {
-        for format in [NumberFormat::Fp8, NumberFormat::Fp8Block] {
-            overheads.expert_factors[format as usize] *= constants.older_experts;
-        }
-        if gpu.has_compute_capability_10() {
-            (overheads.eager_layer_us, overheads.eager_expert_layer_us) =
-                (constants.older_launch_us, constants.older_launch_us);
-        }
-    }
-    let made = |own| kernels::cost(layout, own, overheads, synchronous);
-    if let Some(Ok(cost)) = kernels.map(made) {
-        let cost = cost.capturing(captured_tokens(row));
-        let is_whole = cost.borrowed().is_empty();
-        let times = if is_whole { TimeSource::Kernels } else { TimeSource::Interpolated };
-        return Ok(RowServer { deployment, attention_data_parallel, cost: Box::new(cost), times });
-    }
-    if formats.contains(&NumberFormat::Nvfp4) {
-        return Err(NotAnswered::Format(row.gemm_format.clone()));
-    }
-    if attention_data_parallel > 1 {
-        return Err(NotAnswered::DataParallel);
-    }
-    let cost = Box::new(Roofline::new(deployment, Corrections::of(gpu.id), HOST));
-    Ok(RowServer { deployment, attention_data_parallel, cost, times: TimeSource::Roofline })
-}
-
-/// The largest iteration that the server captured a CUDA graph of, tokens: by default the rule of the versions that were measured,
-/// which make no difference between GPUs.
-pub(super) fn captured_tokens(row: &SiliconRow) -> u32 {
-    row.flags.captured_tokens.unwrap_or_else(|| {
-        let seqs = row.flags.max_seqs.unwrap_or(u32::MAX);
-        let budget = row.flags.max_batched_tokens.unwrap_or(u32::MAX);
-        CAPTURED_TOKENS.min(seqs.saturating_mul(2)).min(budget)
-    })
-}
-
-/// Share of a GPU's memory that the server leaves free.
-pub(super) fn margin(row: &SiliconRow) -> f64 {
-    1.0 - row.flags.memory_utilization.unwrap_or(MEMORY_UTILIZATION)
-}
-
-/// Whose accounting of memory the row's server has.
-pub(super) fn accounting(row: &SiliconRow) -> VllmVersion {
-    VllmVersion::of(&row.version).unwrap_or(VllmVersion::V0_33)
-}
-
-/// Blocks of the KV cache of a replica of attention, and their groups. Replicas that share experts have these split over all
-/// their GPUs.
-fn kv_blocks(
-    row: &SiliconRow,
-    server: &RowServer,
-    largest: Profiled,
-) -> Result<(u32, KvGroups), NotAnswered> {
-    let own = &server.deployment;
-    let reserve = Reserve::Vllm { utilization: 1.0 - margin(row), version: accounting(row) };
-    let ask = Ask { largest, adapter_bytes: 0.0, reserve, kv_bytes: 0.0, block_size: BLOCK };
-    let gpus = own.tensor_parallel * server.attention_data_parallel;
-    let plan = MemoryPlan::of(&Deployment { tensor_parallel: gpus, ..*own }, &ask);
-    let groups = KvGroupsPlan::of(own).ok_or(NotAnswered::Memory)?;
-    let kv_bytes = plan.kv_bytes;
-    let least = groups.blocks_of_request(largest.longest, largest.batch_tokens, BLOCK);
-    let blocks = groups.blocks(kv_bytes, BLOCK).saturating_sub(1);
-    if blocks >= least { Ok((blocks, engine_groups(&groups))) } else { Err(NotAnswered::Memory) }
-}
-
-/// vLLM's scheduler with the flags of a row.
-pub(super) fn config(row: &SiliconRow, server: &RowServer, longest: u32) -> Result<PoolConfig, NotAnswered> {
-    let (budget, seqs) = serve_defaults(&server.deployment.gpu);
-    let max_batch_tokens = row.flags.max_batched_tokens.unwrap_or(budget.min(BUDGET));
-    let max_requests = row.flags.max_seqs.unwrap_or(seqs).min(max_batch_tokens);
-    let largest = Profiled {
-        batch_tokens: max_batch_tokens,
-        requests: max_requests,
-        longest: longest.saturating_add(1),
-        captured_tokens: captured_tokens(row),
-    };
-    let (blocks, kv_groups) = kv_blocks(row, server, largest)?;
-    Ok(PoolConfig {
-        replicas: 1,
-        scheduler: SchedulerKind::VllmV1,
-        blocks,
-        block_size: BLOCK,
-        kv_groups,
-        watermark_blocks: 0,
-        max_requests,
-        max_slots: u32::MAX,
-        max_request_tokens: longest.saturating_add(1),
-        max_batch_tokens,
-        vllm: VllmRules {
-            async_scheduling: is_asynchronous(row),
-            equals: Equals::LastAdmitted,
-            ..VllmRules::default()
-        },
-        ..PoolConfig::default()
-    })
-}
-
 /// Least tokens of a prompt or output, of the nominal number.
 pub(super) fn shortest(nominal: u32) -> u32 {
     ((f64::from(nominal) * SHORTEST_SHARE) as u32).clamp(1, nominal)
@@ -387,13 +159,16 @@ fn requests(row: &SiliconRow, in_flight: u32) -> Trace {
     let mut trace = Trace::with_capacity(count as usize);
     let mut closed_loop = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
     let streams = ["silicon_input", "silicon_output"].map(|name| Stream::named(SEED, name));
+    let length = |stream, place, nominal| {
+        if row.has_fixed_lengths() { nominal } else { nominal_length(stream, place, nominal) }
+    };
     for place in 0..count {
-        let output_tokens = nominal_length(&streams[1], place, row.output_tokens);
+        let output_tokens = length(&streams[1], place, row.output_tokens);
         trace.push(Request {
             arrival_us: 0.0,
             user: 0,
             adapter: BASE_MODEL,
-            input_tokens: nominal_length(&streams[0], place, row.input_tokens),
+            input_tokens: length(&streams[0], place, row.input_tokens),
             output_tokens,
             max_tokens: output_tokens,
         });
@@ -420,7 +195,7 @@ fn means(report: &Report) -> Option<[f64; 2]> {
 /// # Errors
 /// [`NotAnswered`] says why it cannot be run.
 pub fn predict(row: &SiliconRow) -> Predicted {
-    predict_with(row, &Constants::CALIBRATED)
+    predict_with(row, &Constants::of(row.engine()))
 }
 
 /// The same with constants of one's own.
@@ -440,8 +215,8 @@ pub fn predict_with(row: &SiliconRow, constants: &Constants) -> Predicted {
         return Err(NotAnswered::Incomplete);
     }
     let [ttft_ms, tpot_ms] = means(&report).ok_or(NotAnswered::Incomplete)?;
-    let client_ms = match server.times {
-        TimeSource::Roofline => 0.0,
+    let client_ms = match (server.times, row.engine()) {
+        (TimeSource::Roofline, RowEngine::Vllm) => 0.0,
         _ => constants.client_ms + constants.client_ms_per_token * 0.9 * f64::from(row.input_tokens),
     };
     let (times, sent_us) = (server.times, report.trace.arrival_us.iter().copied().fold(0.0, f64::max));
@@ -450,7 +225,7 @@ pub fn predict_with(row: &SiliconRow, constants: &Constants) -> Predicted {
         tpot_ms,
         times,
         sent_s: sent_us / 1e6,
-        is_borrowed: row.backend != "vllm",
+        is_borrowed: row.engine() != RowEngine::Vllm,
     })
 }
 
@@ -510,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_scenario_of_the_deployment_has_the_rows_iteration_times() {
-        use servescope_cost::{Batch, Chunk};
+        use servescope_cost::{Batch, BatchCost, Chunk};
         use servescope_settings::scenario::{AdapterRanks, Scenario};
         for (cells, settings) in [
             (
