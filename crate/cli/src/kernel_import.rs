@@ -12,6 +12,9 @@ use servescope_evidence::silicon;
 
 use crate::output::{CliError, print, write};
 
+/// Versions of vLLM, SGLang and TensorRT-LLM.
+const VERSIONS: &str = "0.24.0,0.19.0,0.14.0,0.5.14,0.5.10,1.3.0rc23,1.3.0rc20,1.0.0";
+
 /// Most rows of a file.
 const MAX_ROWS: usize = 5_000_000;
 
@@ -27,18 +30,19 @@ pub(crate) struct ImportArguments {
     /// Whose form the folder has.
     #[arg(long, value_enum)]
     from: KernelSource,
-    /// The folder with a folder for each system.
-    folder: PathBuf,
+    /// The folders with a folder for each system.
+    #[arg(required = true)]
+    folders: Vec<PathBuf>,
     /// Only these systems; every known one by default.
     #[arg(long, value_name = "SYSTEM")]
     system: Vec<String>,
-    /// Backend whose kernels are taken.
-    #[arg(long, value_name = "NAME", default_value = "vllm")]
-    backend: String,
+    /// Backends whose kernels are taken, the preferred one first: what it has not timed is taken from the next one.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "vllm")]
+    backend: Vec<String>,
     /// Versions of the backend, the preferred one first: what a version has not timed is taken from the next one.
-    #[arg(long, value_name = "VERSION", value_delimiter = ',', default_value = "0.24.0,0.19.0,0.14.0")]
+    #[arg(long, value_name = "VERSION", value_delimiter = ',', default_value = VERSIONS)]
     version: Vec<String>,
-    /// Where the tables go: kernels_GPU.txt for each GPU.
+    /// Where the tables go: kernels_GPU.txt for each GPU, BACKEND_kernels_GPU.txt for another backend than vLLM.
     #[arg(short, long, value_name = "FOLDER")]
     output: PathBuf,
     /// Writes the errors as CSV: a row for each GPU, operator, version and range of sizes.
@@ -60,51 +64,87 @@ const TABLES: [(&str, &str, Option<&str>); 8] = [
 
 pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CliError> {
     let KernelSource::Aiconfigurator = arguments.from;
-    let folder = &arguments.folder;
-    let systems = if arguments.system.is_empty() { folders(folder)? } else { arguments.system.clone() };
+    let systems =
+        if arguments.system.is_empty() { systems(&arguments.folders)? } else { arguments.system.clone() };
     let mut reported = Vec::new();
     let mut csv = format!("{}\n", COLUMNS.join(","));
     for system in systems {
-        let path = folder.join(&system);
-        let Some(gpu) = silicon::gpu(&system).filter(|_| path.join("gemm").is_dir()) else {
+        let has_products = arguments.folders.iter().any(|folder| folder.join(&system).join("gemm").is_dir());
+        let Some(gpu) = silicon::gpu(&system).filter(|_| has_products) else {
             if !arguments.system.is_empty() {
-                return Err(CliError::input(format!("{}: no tables of a known GPU", path.display())));
+                return Err(CliError::input(format!("{system}: no tables of a known GPU")));
             }
             continue;
         };
         let mut kernels = Kernels { gpu: gpu.id.to_owned(), ..Kernels::default() };
-
-        for (operator, table, own) in TABLES {
-            let of_backend = path.join(operator).join(own.unwrap_or(&arguments.backend));
-            let versions = if own.is_some() { latest(&of_backend)? } else { arguments.version.clone() };
-            for version in versions {
-                let file = of_backend.join(&version).join(format!("{table}_perf.parquet"));
-                if !file.is_file() {
-                    continue;
-                }
-                let named = |why: String| CliError::input(format!("{}: {why}", file.display()));
-                let columns = read(&file).map_err(named)?;
-                let Some(points) = import::points(table, gpu, &columns).map_err(named)? else { continue };
-                let source = format!("{}-{version}", own.unwrap_or(&arguments.backend));
-                import::add(&mut kernels, &source, &points);
+        for table in TABLES {
+            for file in files(arguments, &system, table)? {
+                let named = |why: String| CliError::input(format!("{}: {why}", file.path.display()));
+                let columns = read(&file.path).map_err(named)?;
+                let Some(points) = import::points(table.1, gpu, &columns).map_err(named)? else { continue };
+                import::add(&mut kernels, &file.source, &points);
                 let found = left_out(&points);
-                reported.push(errors(&source, &found));
-                found.iter().for_each(|error| csv.push_str(&csv_row(gpu.id, &source, error)));
+                reported.push(errors(&file.source, &found));
+                found.iter().for_each(|error| csv.push_str(&csv_row(gpu.id, &file.source, error)));
             }
         }
-        let file = arguments.output.join(format!("kernels_{}.txt", gpu.id));
+        let first = arguments.backend.first().map_or("vllm", String::as_str);
+        let of_backend = if first == "vllm" { String::new() } else { format!("{first}_") };
+        let file = arguments.output.join(format!("{of_backend}kernels_{}.txt", gpu.id));
         let text = kernels.text();
         std::fs::write(&file, &text)
             .map_err(|error| CliError::input(format!("{}: {error}", file.display())))?;
         reported.push(format!("{}: {} tables, {} bytes\n", file.display(), kernels.tables.len(), text.len()));
     }
     if reported.is_empty() {
-        return Err(CliError::input(format!("{}: there is no SYSTEM/gemm of a known GPU", folder.display())));
+        return Err(CliError::input("there is no SYSTEM/gemm of a known GPU in these folders".to_owned()));
     }
     if let Some(path) = &arguments.csv {
         write(path, &csv)?;
     }
     print(&reported.concat())
+}
+
+/// A file of timed operators.
+struct OperatorFile {
+    path: PathBuf,
+    /// Backend and version.
+    source: String,
+}
+
+/// The files of a table, the preferred one first.
+fn files(
+    arguments: &ImportArguments,
+    system: &str,
+    (operator, table, own): (&str, &str, Option<&str>),
+) -> Result<Vec<OperatorFile>, CliError> {
+    let mut files = Vec::new();
+    let backends: Vec<&str> =
+        own.map_or_else(|| arguments.backend.iter().map(String::as_str).collect(), |own| vec![own]);
+    for backend in backends {
+        for folder in &arguments.folders {
+            let of_backend = folder.join(system).join(operator).join(backend);
+            let versions = if own.is_some() { latest(&of_backend)? } else { arguments.version.clone() };
+            for version in versions {
+                let path = of_backend.join(&version).join(format!("{table}_perf.parquet"));
+                if path.is_file() {
+                    files.push(OperatorFile { path, source: format!("{backend}-{version}") });
+                }
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Every system that a folder has, in order.
+fn systems(of: &[PathBuf]) -> Result<Vec<String>, CliError> {
+    let mut names = Vec::new();
+    for folder in of {
+        names.extend(folders(folder)?);
+    }
+    names.sort();
+    names.dedup();
+    Ok(names)
 }
 
 /// The errors of a table, by operator.

@@ -433,9 +433,9 @@ fn expected(error: &ExpectedError) -> String {
             ""
         };
         return format!(
-            "no measurement of this model; error of {count} others ({} measured vLLM rows that no constant was fitted to): mean \
+            "no measurement of this model; error of {count} others ({} measured {} rows that no constant was fitted to): mean \
              TTFT {ttft}, worst {worst_ttft}; mean TPOT {tpot}, worst {worst_tpot} (median over models{constants})",
-            error.rows
+            error.rows, error.engine
         );
     }
     let of = match error.of {
@@ -446,5 +446,8 @@ fn expected(error: &ExpectedError) -> String {
         _ => "of other models and GPUs: these were not measured",
     };
     let [ttft, tpot] = [error.ttft, error.tpot].map(|share| percent(Some(share)));
-    format!("mean TTFT {ttft}, mean TPOT {tpot} (median over {} measured vLLM rows {of})", error.rows)
+    format!(
+        "mean TTFT {ttft}, mean TPOT {tpot} (median over {} measured {} rows {of})",
+        error.rows, error.engine
+    )
 }

@@ -10,10 +10,14 @@ use std::sync::OnceLock;
 use std::thread::scope;
 
 use servescope_cost::kernels::{Kernels, NumberFormat};
-use servescope_evidence::silicon::{Constants, RowEngine, SiliconRow, errors, predict_with, read};
+use servescope_evidence::silicon::{Constants, SiliconRow, errors, predict_with, read};
+use servescope_settings::kernels::KernelEngine;
 
 /// Steps of a constant, as shares of it, from coarse to fine.
 const STEPS: [f64; 3] = [0.2, 0.08, 0.03];
+
+/// A step that gains less is not taken: a constant that hardly counts stays where it is.
+const LEAST_GAIN: f64 = 1e-4;
 
 /// A constant by its name.
 type Named = (&'static str, fn(&mut Constants) -> &mut f64);
@@ -111,9 +115,9 @@ fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let path = arguments.first().ok_or("the file of measured deployments is missing")?;
     let engine = match arguments.get(3).map(String::as_str) {
-        None | Some("vllm") => RowEngine::Vllm,
-        Some("sglang") => RowEngine::Sglang,
-        Some("trtllm") => RowEngine::TensorRtLlm,
+        None | Some("vllm") => KernelEngine::Vllm,
+        Some("sglang") => KernelEngine::Sglang,
+        Some("trtllm") => KernelEngine::TensorRtLlm,
         Some(other) => return Err(format!("{other}: an engine is vllm, sglang or trtllm")),
     };
     let rounds =
@@ -141,7 +145,7 @@ fn main() -> Result<(), String> {
                     let mut tried = constants;
                     *field(&mut tried) *= 1.0 + share;
                     let found = cost(&pairs(&open, &tried));
-                    if found >= best - 1e-6 {
+                    if found >= best - LEAST_GAIN {
                         break;
                     }
                     (best, constants) = (found, tried);

@@ -1,9 +1,33 @@
-use servescope_evidence::silicon::{predict, read};
+use servescope_cost::kernels::Kernels;
+use servescope_evidence::silicon::{Constants, predict_with, read};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+static T: OnceLock<BTreeMap<String, Kernels>> = OnceLock::new();
+fn table(gpu: &str) -> Option<&'static Kernels> {
+    T.get().and_then(|t| t.get(gpu))
+}
+
 fn main() {
     let a: Vec<String> = std::env::args().collect();
     let rows = read(&std::fs::read_to_string(&a[1]).unwrap()).unwrap();
     for r in rows.iter().filter(|r| r.is_clean() && r.mode == "agg" && r.backend == a[2]) {
-        match predict(r) {
+        let mut c = Constants::of(r.engine());
+        if let Some(f) = a.get(3) {
+            T.get_or_init(|| {
+                std::fs::read_dir(f)
+                    .unwrap()
+                    .filter_map(|e| {
+                        let p = e.unwrap().path();
+                        p.file_name().unwrap().to_string_lossy().starts_with("kernels_").then(|| {
+                            let k = Kernels::read(&std::fs::read_to_string(&p).unwrap()).unwrap();
+                            (k.gpu.clone(), k)
+                        })
+                    })
+                    .collect()
+            });
+            c.kernels = table;
+        }
+        match predict_with(r, &c) {
             Ok(p) => println!(
                 "{} {} {} {} tp{} dp{} isl{} osl{} c{} {:?} {:.1} {:.1} {:.2} {:.2} {:.3} {:.3} {}",
                 r.model.rsplit('/').next().unwrap(),

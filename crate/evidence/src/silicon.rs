@@ -18,7 +18,6 @@ mod report;
 mod server;
 mod shipped;
 
-pub use engines::RowEngine;
 pub use errors::{Errors, errors};
 pub use expected::expected_errors;
 pub use file::{Flags, SiliconError, SiliconRow, gpu, read};

@@ -7,6 +7,7 @@ use servescope_cost::Model;
 use servescope_cost::deployment::Deployment;
 use servescope_workload::statistics::{median, sort};
 
+use crate::kernels::KernelEngine;
 use crate::parameters::choices::CostKind;
 use crate::scenario::Scenario;
 
@@ -14,7 +15,7 @@ use crate::scenario::Scenario;
 /// the median absolute errors of mean TTFT and mean TPOT; `*` stands for all.
 pub const EXPECTED_ERRORS: &str = include_str!("expected-errors.txt");
 
-/// Median absolute errors against measured deployments of vLLM, shares of what was measured.
+/// Median absolute errors against measured deployments of the engine, shares of what was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
 pub struct ExpectedError {
@@ -22,6 +23,9 @@ pub struct ExpectedError {
     pub ttft: f64,
     /// Of the mean TPOT.
     pub tpot: f64,
+    /// The engine that was measured.
+    #[cfg_attr(feature = "types", ts(type = "'vLLM' | 'SGLang'"))]
+    pub engine: &'static str,
     /// Measured rows.
     pub rows: u32,
     /// Which they are: `model_and_gpu`, `gpu`, or `all` where neither was measured; `models` for a model of one's own, with
@@ -94,17 +98,19 @@ impl ExpectedError {
 
 impl Scenario {
     /// The error to expect, from the nearest measured deployments; `None` for models of iteration times that no measured
-    /// deployment can be run with, and for schedulers of other servers than vLLM that are simulated as such.
+    /// deployment can be run with, and for SGLang without measured kernels.
     pub fn expected_error(&self) -> Option<ExpectedError> {
         match self.cost_kind() {
             CostKind::Roofline | CostKind::Kernels => {}
             CostKind::Linear | CostKind::Profile => return None,
         }
-        // The measured rows are of vLLM; how far its kernels are from those of SGLang is not known.
-        if self.is_sglang() {
-            return None;
-        }
-        let (times, deployment) = (self.cost_kind().name(), self.deployment());
+        let times = match (self.kernel_engine(), self.cost_kind()) {
+            (KernelEngine::Sglang, CostKind::Kernels) => "sglang_kernels",
+            // Its rows without kernels were answered with another host time than that of a scenario.
+            (KernelEngine::Sglang | KernelEngine::TensorRtLlm, _) => return None,
+            (KernelEngine::Vllm, kind) => kind.name(),
+        };
+        let deployment = self.deployment();
         let nearest = nearest(times, &deployment);
         if self.has_own_model() {
             let over = [deployment.gpu.id, "*"].into_iter().find_map(|gpu| over_models(times, gpu));
@@ -118,7 +124,7 @@ impl Scenario {
         .into_iter()
         .find_map(|(gpu, model, of)| recorded([times, gpu, model], of))
         .map(|error| ExpectedError {
-            doubted: doubted(deployment.model.id),
+            doubted: doubted(deployment.model.id).filter(|_| error.engine == "vLLM"),
             nearest: nearest.filter(|_| error.of != "model_and_gpu"),
             ..error
         })
@@ -127,7 +133,11 @@ impl Scenario {
 
 /// Of the models of iteration times only that of measured kernels has constants from measured deployments.
 fn is_calibrated(times: &str) -> bool {
-    times == CostKind::Kernels.name()
+    times.ends_with(CostKind::Kernels.name())
+}
+
+fn engine(times: &str) -> &'static str {
+    if times.starts_with("sglang") { "SGLang" } else { "vLLM" }
 }
 
 fn recorded(wanted: [&str; 3], of: &'static str) -> Option<ExpectedError> {
@@ -135,6 +145,7 @@ fn recorded(wanted: [&str; 3], of: &'static str) -> Option<ExpectedError> {
     Some(ExpectedError {
         ttft,
         tpot,
+        engine: engine(wanted[0]),
         rows,
         of,
         is_calibrated: is_calibrated(wanted[0]),
@@ -210,6 +221,7 @@ fn over_models(times: &str, gpu: &str) -> Option<ExpectedError> {
     Some(ExpectedError {
         ttft: median(&ttft),
         tpot: median(&tpot),
+        engine: engine(times),
         rows: of.iter().map(|(_, rows, _)| rows).sum(),
         of: "models",
         is_calibrated: is_calibrated(times),

@@ -11,21 +11,45 @@ pub use checkpoint::CheckpointFormat;
 
 use crate::shipped::{Shipped, shipped_file};
 
-/// Measured kernels by the id of their GPU.
-static SHIPPED: [(&str, Shipped<Kernels>); 9] = [
-    ("a100_80_sxm", shipped_file!("kernels_a100_80_sxm")),
-    ("b200_sxm", shipped_file!("kernels_b200_sxm")),
-    ("b300_sxm", shipped_file!("kernels_b300_sxm")),
-    ("gb200_nvl72", shipped_file!("kernels_gb200_nvl72")),
-    ("gb300_nvl72", shipped_file!("kernels_gb300_nvl72")),
-    ("h100_sxm", shipped_file!("kernels_h100_sxm")),
-    ("h200_sxm", shipped_file!("kernels_h200_sxm")),
-    ("l40s", shipped_file!("kernels_l40s")),
-    ("rtx_pro_6000", shipped_file!("kernels_rtx_pro_6000")),
+/// The serving engine whose kernels run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KernelEngine {
+    /// vLLM, and every engine that has none of its own.
+    Vllm,
+    /// SGLang.
+    Sglang,
+    /// TensorRT-LLM.
+    TensorRtLlm,
+}
+
+/// Measured kernels by their engine and the id of their GPU. The files of other engines than vLLM hold its tables of what their own
+/// engine has not timed.
+static SHIPPED: [(KernelEngine, &str, Shipped<Kernels>); 19] = [
+    (KernelEngine::Vllm, "a100_80_sxm", shipped_file!("kernels_a100_80_sxm")),
+    (KernelEngine::Vllm, "b200_sxm", shipped_file!("kernels_b200_sxm")),
+    (KernelEngine::Vllm, "b300_sxm", shipped_file!("kernels_b300_sxm")),
+    (KernelEngine::Vllm, "gb200_nvl72", shipped_file!("kernels_gb200_nvl72")),
+    (KernelEngine::Vllm, "gb300_nvl72", shipped_file!("kernels_gb300_nvl72")),
+    (KernelEngine::Vllm, "h100_sxm", shipped_file!("kernels_h100_sxm")),
+    (KernelEngine::Vllm, "h200_sxm", shipped_file!("kernels_h200_sxm")),
+    (KernelEngine::Vllm, "l40s", shipped_file!("kernels_l40s")),
+    (KernelEngine::Vllm, "rtx_pro_6000", shipped_file!("kernels_rtx_pro_6000")),
+    (KernelEngine::Sglang, "a100_80_sxm", shipped_file!("sglang_kernels_a100_80_sxm")),
+    (KernelEngine::Sglang, "b200_sxm", shipped_file!("sglang_kernels_b200_sxm")),
+    (KernelEngine::Sglang, "gb200_nvl72", shipped_file!("sglang_kernels_gb200_nvl72")),
+    (KernelEngine::Sglang, "h100_sxm", shipped_file!("sglang_kernels_h100_sxm")),
+    (KernelEngine::Sglang, "h200_sxm", shipped_file!("sglang_kernels_h200_sxm")),
+    (KernelEngine::TensorRtLlm, "a100_80_sxm", shipped_file!("trtllm_kernels_a100_80_sxm")),
+    (KernelEngine::TensorRtLlm, "b200_sxm", shipped_file!("trtllm_kernels_b200_sxm")),
+    (KernelEngine::TensorRtLlm, "gb200_nvl72", shipped_file!("trtllm_kernels_gb200_nvl72")),
+    (KernelEngine::TensorRtLlm, "h100_sxm", shipped_file!("trtllm_kernels_h100_sxm")),
+    (KernelEngine::TensorRtLlm, "h200_sxm", shipped_file!("trtllm_kernels_h200_sxm")),
 ];
 
-fn shipped(gpu: &str) -> Option<&'static Shipped<Kernels>> {
-    SHIPPED.iter().find(|(id, _)| *id == gpu).map(|(_, kernels)| kernels)
+/// The file of an engine's kernels on a GPU, or vLLM's.
+fn shipped(engine: KernelEngine, gpu: &str) -> Option<&'static Shipped<Kernels>> {
+    let of = |engine| SHIPPED.iter().find(|(of, id, _)| *of == engine && *id == gpu).map(|(.., own)| own);
+    of(engine).or_else(|| of(KernelEngine::Vllm))
 }
 
 fn read(text: &str) -> Option<Kernels> {
@@ -49,6 +73,44 @@ pub const CALIBRATED: Overheads = Overheads {
     collective_us: 3.2,
 };
 
+/// What surrounds the kernels of an engine.
+pub fn overheads(engine: KernelEngine) -> Overheads {
+    match engine {
+        KernelEngine::Vllm => CALIBRATED,
+        KernelEngine::Sglang => SGLANG,
+        KernelEngine::TensorRtLlm => TENSORRT_LLM,
+    }
+}
+
+/// The same of SGLang.
+pub const SGLANG: Overheads = Overheads {
+    layer_us: 20.0,
+    expert_layer_us: 0.23,
+    expert_factors: [1.3, 1.3, 1.36, 1.76, 2.0, 0.69, 1.3],
+    iteration_us: 130.0,
+    request_us: 8.0,
+    eager_layer_us: 44.0,
+    eager_expert_layer_us: 650.0,
+    decode_factor: 1.02,
+    prompt_factor: 1.0,
+    mixed_decode_factor: 1.6,
+    collective_us: 1.0,
+};
+/// The same of TensorRT-LLM, under vLLM's scheduler in its place. Kernels timed alone are at most this much faster in a server: 0.6.
+pub const TENSORRT_LLM: Overheads = Overheads {
+    layer_us: 0.6,
+    expert_layer_us: 0.43,
+    expert_factors: [1.3, 1.3, 0.6, 0.97, 2.0, 0.6, 1.3],
+    iteration_us: 43.0,
+    request_us: 0.68,
+    eager_layer_us: 400.0,
+    eager_expert_layer_us: 2130.0,
+    decode_factor: 0.94,
+    prompt_factor: 1.0,
+    mixed_decode_factor: 1.6,
+    collective_us: 0.22,
+};
+
 /// Kernels of iterations with prompts on an A100 over those timed alone for a moment: AIBrix's regression has 2.7 s for a prompt of
 /// 21,073 tokens of Llama-3.1-8B that the kernels alone take 1.8 s for.
 const A100_PROMPTS: f64 = 1.4;
@@ -67,19 +129,19 @@ pub struct Synchronous {
 /// Calibrated like [`CALIBRATED`].
 pub const SYNCHRONOUS: Synchronous = Synchronous { iteration_us: 1600.0, request_us: 0.5, launches: 1.35 };
 
-/// The kernels of a GPU of the catalogue, where there are some; none too while [`missing_table`] names their file.
-pub fn kernels(gpu: &str) -> Option<&'static Kernels> {
-    shipped(gpu)?.get(read)
+/// The kernels of an engine on a GPU of the catalogue, where there are some; none too while [`missing_table`] names their file.
+pub fn kernels(engine: KernelEngine, gpu: &str) -> Option<&'static Kernels> {
+    shipped(engine, gpu)?.get(read)
 }
 
-/// The file in `static/profiles`, without its ending, that has to be handed over before there are kernels of the GPU.
-pub(crate) fn missing_table(gpu: &str) -> Option<&'static str> {
-    shipped(gpu).filter(|own| own.is_missing()).map(|own| own.file)
+/// The file in `static/profiles`, without its ending, that has to be handed over before there are kernels of the engine on the GPU.
+pub(crate) fn missing_table(engine: KernelEngine, gpu: &str) -> Option<&'static str> {
+    shipped(engine, gpu).filter(|own| own.is_missing()).map(|own| own.file)
 }
 
 /// Takes the text of a file that [`missing_table`] has named. False where that is no such file, or not its text.
 pub(crate) fn take(file: &str, text: &str) -> bool {
-    SHIPPED.iter().any(|(_, own)| own.file == file && own.take(text, read))
+    SHIPPED.iter().any(|(.., own)| own.file == file && own.take(text, read))
 }
 
 /// The formats of weights whose kernels were measured: a line for the GPU and the model, `*` for the models that no line names.
@@ -103,7 +165,7 @@ pub fn were_measured(gpu: &str, model: &str, weights: &str) -> bool {
 
 /// The ids of the GPUs that have measured kernels.
 pub fn gpus() -> impl Iterator<Item = &'static str> {
-    SHIPPED.iter().map(|(id, _)| *id)
+    SHIPPED.iter().filter(|(engine, ..)| *engine == KernelEngine::Vllm).map(|(_, id, _)| *id)
 }
 
 /// Iteration times of a layout.
@@ -134,9 +196,9 @@ mod tests {
 
     #[test]
     fn every_file_is_of_its_gpu() {
-        for (gpu, own) in &SHIPPED {
-            assert_eq!(own.file, format!("kernels_{gpu}"));
-            let kernels = kernels(gpu).unwrap();
+        for (engine, gpu, own) in &SHIPPED {
+            assert!(own.file.ends_with(&format!("kernels_{gpu}")), "{}", own.file);
+            let kernels = kernels(*engine, gpu).unwrap();
             assert_eq!(kernels.gpu, *gpu);
             assert!(kernels.tables.len() > 100 && own.text().len() < 250_000, "{gpu}");
         }

@@ -32,7 +32,7 @@ export function errorWords(text: Text, error: ExpectedError | null): string {
   if (error.of === 'models') return sentences(text, [ofModels(text, error), nearestModel(text, error)]);
   const percent = (share: number): string => text.format.short(100 * share);
   const { doubted, of } = error;
-  const measured = text.t(`expected.${of}`, { ttft: percent(error.ttft), tpot: percent(error.tpot), rows: text.format.whole(error.rows) });
+  const measured = text.t(`expected.${of}`, { engine: error.engine, ttft: percent(error.ttft), tpot: percent(error.tpot), rows: text.format.whole(error.rows) });
   if (doubted === null) return of === 'model_and_gpu' ? measured : sentences(text, [measured, text.t(`expected.${of}.none`), nearestModel(text, error)]);
   return sentences(text, [measured, text.t('expected.doubted', {
     rows: doubted.rows, ttft: percent(doubted.ttft), tpot: percent(doubted.tpot), peak: percent(doubted.peak_share), other: percent(doubted.other_share),
@@ -40,11 +40,11 @@ export function errorWords(text: Text, error: ExpectedError | null): string {
 }
 
 /** Of a model of one's own there is no measurement: what other models were off by, and what that leaves out. */
-function ofModels(text: Text, { ttft, tpot, models, is_calibrated }: ExpectedError): string {
+function ofModels(text: Text, { engine, ttft, tpot, models, is_calibrated }: ExpectedError): string {
   if (models === null) return '';
   const percent = (share: number): string => text.format.short(100 * share);
   const said = text.t('expected.models', {
-    count: models.count, ttft: percent(ttft), tpot: percent(tpot), worst_ttft: percent(models.worst_ttft), worst_tpot: percent(models.worst_tpot),
+    engine, count: models.count, ttft: percent(ttft), tpot: percent(tpot), worst_ttft: percent(models.worst_ttft), worst_tpot: percent(models.worst_tpot),
   });
   return is_calibrated ? sentences(text, [said, text.t('expected.models_calibrated')]) : said;
 }

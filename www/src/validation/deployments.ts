@@ -57,9 +57,9 @@ export interface Filter {
   both: boolean;
 }
 
-/** Kernels and scheduler are vLLM's: of other engines the answers are borrowed. */
-export const OWN_BACKEND = 'vllm';
-export const FIRST: Filter = { model: '', gpu: '', backend: OWN_BACKEND, in_flight: '', doubtful: false, both: false };
+/** The engine whose scheduler is vLLM's here. */
+const BORROWS = 'trtllm';
+export const FIRST: Filter = { model: '', gpu: '', backend: 'vllm', in_flight: '', doubtful: false, both: false };
 
 /** The file lies beside the page; it is fetched when the tab is opened. */
 export function fetchDeployments(): Promise<File> {
@@ -84,7 +84,7 @@ export function rowsOf({ common, deployments, rows }: File): Row[] {
 }
 
 export function isBorrowed({ deployment }: Row): boolean {
-  return deployment.backend !== OWN_BACKEND;
+  return deployment.backend === BORROWS;
 }
 
 export function passes(filter: Filter, row: Row): boolean {
@@ -112,7 +112,7 @@ export interface Line { value: string; rows: number; own: Errors; aiconfigurator
 /** Lines of the table that have something in common. */
 export interface Group { by: 'all' | 'half' | 'gpu' | 'model' | 'backend'; lines: Line[] }
 
-/** What the halves of the rows are called: what constants may be calibrated on, what they may not, and other engines' rows. */
+/** What the halves of the rows are called: what constants may be calibrated on, what they may not, and rows under another engine's scheduler. */
 export type Half = 'calibrated' | 'left_out' | 'borrowed';
 export const HALVES: readonly Half[] = ['left_out', 'calibrated', 'borrowed'];
 

@@ -1,27 +1,17 @@
 //! The serving engine of a row, and how InferenceX starts SGLang.
 
 use servescope_cost::gpus::Gpu;
+use servescope_settings::kernels::KernelEngine;
 
 use super::file::{SiliconRow, gpu};
 
-/// The serving engine of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowEngine {
-    /// vLLM, and every engine that is not known.
-    Vllm,
-    /// SGLang.
-    Sglang,
-    /// TensorRT-LLM.
-    TensorRtLlm,
-}
-
 impl SiliconRow {
     /// Its serving engine.
-    pub fn engine(&self) -> RowEngine {
+    pub fn engine(&self) -> KernelEngine {
         match self.backend.as_str() {
-            "sglang" => RowEngine::Sglang,
-            "trtllm" => RowEngine::TensorRtLlm,
-            _ => RowEngine::Vllm,
+            "sglang" => KernelEngine::Sglang,
+            "trtllm" => KernelEngine::TensorRtLlm,
+            _ => KernelEngine::Vllm,
         }
     }
 

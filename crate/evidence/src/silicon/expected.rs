@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use servescope_cost::{Gpu, Model};
+use servescope_settings::kernels::KernelEngine;
 
 use super::errors::errors;
 use super::file::SiliconRow;
@@ -12,21 +13,25 @@ use super::server::deployed;
 /// Fewer rows say too little.
 const FEWEST: usize = 5;
 
-/// The errors by iteration-time model, GPU and model, as a run looks them up: of vLLM's aggregated rows without duplicates
-/// and suspects, and of these only the ones that were left out of calibration. At the end, the models whose rows are doubted.
+/// The errors by iteration-time model, GPU and model, as a run looks them up: of vLLM's and SGLang's aggregated rows without
+/// duplicates and suspects, and of these only the ones that were left out of calibration. At the end, the models whose rows of vLLM are
+/// doubted.
 pub fn expected_errors(rows: &[SiliconRow]) -> String {
-    let clean: Vec<&SiliconRow> =
-        rows.iter().filter(|row| row.is_clean() && row.backend == "vllm" && row.mode == "agg").collect();
-    let rows: Vec<&SiliconRow> = clean.iter().copied().filter(|row| row.is_left_out()).collect();
+    let of_engine = |engine| -> Vec<&SiliconRow> {
+        rows.iter().filter(|row| row.is_clean() && row.engine() == engine && row.mode == "agg").collect()
+    };
     let modelled = Constants { kernels: |_| None, ..Constants::CALIBRATED };
-    let sources: [(&str, Constants, &[TimeSource]); 2] = [
-        ("kernels", Constants::CALIBRATED, &[TimeSource::Kernels, TimeSource::Interpolated]),
-        ("roofline", modelled, &[TimeSource::Roofline]),
+    let measured: &[TimeSource] = &[TimeSource::Kernels, TimeSource::Interpolated];
+    let (vllm, sglang) = (KernelEngine::Vllm, KernelEngine::Sglang);
+    let sources = [
+        ("kernels", vllm, Constants::of(vllm), measured),
+        ("roofline", vllm, modelled, &[TimeSource::Roofline]),
+        ("sglang_kernels", sglang, Constants::of(sglang), measured),
     ];
     let mut lines = Vec::new();
-    for (source, constants, of) in sources {
+    for (source, engine, constants, of) in sources {
         let mut groups: BTreeMap<[&str; 2], Vec<(&SiliconRow, PredictedLatency)>> = BTreeMap::new();
-        for row in &rows {
+        for row in of_engine(engine).into_iter().filter(|row| row.is_left_out()) {
             let Ok(answer) = predict_with(row, &constants) else { continue };
             let Some([gpu, model]) = deployed(row).filter(|_| of.contains(&answer.times)) else { continue };
             for key in [[gpu, model], [gpu, "*"], ["*", model], ["*", "*"]] {
@@ -36,7 +41,7 @@ pub fn expected_errors(rows: &[SiliconRow]) -> String {
         groups.retain(|_, group| group.len() >= FEWEST);
         lines.extend(groups.iter().map(|(key, group)| line(source, *key, group)));
     }
-    lines.extend(doubted(&clean));
+    lines.extend(doubted(&of_engine(vllm)));
     lines.join("\n") + "\n"
 }
 

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use servescope_cost::kernels::{Kernels, Overheads};
 use servescope_engine::{Fleet, Report};
-use servescope_settings::kernels::{self, Synchronous};
+use servescope_settings::kernels::{self, KernelEngine, Synchronous};
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
-use super::engines::RowEngine;
 use super::file::SiliconRow;
 use super::server::{config, server};
 
@@ -101,7 +100,7 @@ pub struct Constants {
 impl Constants {
     /// Calibrated on the deployments of even hash.
     pub const CALIBRATED: Self = Self {
-        kernels: kernels::kernels,
+        kernels: |gpu| kernels::kernels(KernelEngine::Vllm, gpu),
         overheads: kernels::CALIBRATED,
         synchronous: kernels::SYNCHRONOUS,
         older_launch_us: 1230.0,
@@ -111,16 +110,27 @@ impl Constants {
     };
 
     /// Those of an engine.
-    pub fn of(engine: RowEngine) -> Self {
+    pub fn of(engine: KernelEngine) -> Self {
         match engine {
-            RowEngine::Vllm => Self::CALIBRATED,
-            RowEngine::Sglang => Self::SGLANG,
-            RowEngine::TensorRtLlm => Self::TENSORRT_LLM,
+            KernelEngine::Vllm => Self::CALIBRATED,
+            KernelEngine::Sglang => Self::SGLANG,
+            KernelEngine::TensorRtLlm => Self::TENSORRT_LLM,
         }
     }
 
-    const SGLANG: Self = Self { client_ms: 125.0, ..Self::CALIBRATED };
-    const TENSORRT_LLM: Self = Self::CALIBRATED;
+    const SGLANG: Self = Self {
+        kernels: |gpu| kernels::kernels(KernelEngine::Sglang, gpu),
+        overheads: kernels::SGLANG,
+        client_ms: 200.0,
+        client_ms_per_token: 0.012,
+        ..Self::CALIBRATED
+    };
+    const TENSORRT_LLM: Self = Self {
+        kernels: |gpu| kernels::kernels(KernelEngine::TensorRtLlm, gpu),
+        overheads: kernels::TENSORRT_LLM,
+        client_ms: 15.8,
+        ..Self::CALIBRATED
+    };
 }
 
 /// What is predicted.
@@ -134,7 +144,7 @@ pub struct PredictedLatency {
     pub times: TimeSource,
     /// When the last request was sent, seconds after the first ones.
     pub sent_s: f64,
-    /// Whether kernels and scheduler are those of vLLM, though the row's engine is another one.
+    /// Whether the scheduler is vLLM's, though the row's engine is another one.
     pub is_borrowed: bool,
 }
 
@@ -142,15 +152,28 @@ pub struct PredictedLatency {
 pub type Predicted = Result<PredictedLatency, NotAnswered>;
 
 /// Least tokens of a prompt or output, of the nominal number.
-pub(super) fn shortest(nominal: u32) -> u32 {
+fn shortest(nominal: u32) -> u32 {
     ((f64::from(nominal) * SHORTEST_SHARE) as u32).clamp(1, nominal)
+}
+
+/// The same of a row's client.
+pub(super) fn shortest_of(row: &SiliconRow, nominal: u32) -> u32 {
+    if row.has_fixed_lengths() { nominal } else { shortest(nominal) }
 }
 
 /// A length of a request of InferenceX's client: uniform from 0.8 of the nominal one on.
 pub(crate) fn nominal_length(stream: &Stream, place: u32, nominal: u32) -> u32 {
-    let low = shortest(nominal);
+    length_from(stream, place, shortest(nominal), nominal)
+}
+
+fn length_from(stream: &Stream, place: u32, low: u32, nominal: u32) -> u32 {
     let width = f64::from(nominal - low) + 1.0;
     (low + (stream.item(place as usize).uniform() * width) as u32).min(nominal)
+}
+
+/// Mean tokens of a prompt.
+fn mean_length(row: &SiliconRow) -> f64 {
+    f64::midpoint(shortest_of(row, row.input_tokens).into(), row.input_tokens.into())
 }
 
 /// The requests of a run: the first ones start together, and each end lets the next one go.
@@ -159,9 +182,7 @@ fn requests(row: &SiliconRow, in_flight: u32) -> Trace {
     let mut trace = Trace::with_capacity(count as usize);
     let mut closed_loop = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
     let streams = ["silicon_input", "silicon_output"].map(|name| Stream::named(SEED, name));
-    let length = |stream, place, nominal| {
-        if row.has_fixed_lengths() { nominal } else { nominal_length(stream, place, nominal) }
-    };
+    let length = |stream, place, nominal| length_from(stream, place, shortest_of(row, nominal), nominal);
     for place in 0..count {
         let output_tokens = length(&streams[1], place, row.output_tokens);
         trace.push(Request {
@@ -216,8 +237,8 @@ pub fn predict_with(row: &SiliconRow, constants: &Constants) -> Predicted {
     }
     let [ttft_ms, tpot_ms] = means(&report).ok_or(NotAnswered::Incomplete)?;
     let client_ms = match (server.times, row.engine()) {
-        (TimeSource::Roofline, RowEngine::Vllm) => 0.0,
-        _ => constants.client_ms + constants.client_ms_per_token * 0.9 * f64::from(row.input_tokens),
+        (TimeSource::Roofline, KernelEngine::Vllm) => 0.0,
+        _ => constants.client_ms + constants.client_ms_per_token * mean_length(row),
     };
     let (times, sent_us) = (server.times, report.trace.arrival_us.iter().copied().fold(0.0, f64::max));
     Ok(PredictedLatency {
@@ -225,7 +246,7 @@ pub fn predict_with(row: &SiliconRow, constants: &Constants) -> Predicted {
         tpot_ms,
         times,
         sent_s: sent_us / 1e6,
-        is_borrowed: row.engine() != RowEngine::Vllm,
+        is_borrowed: row.engine() == KernelEngine::TensorRtLlm,
     })
 }
 
@@ -322,8 +343,8 @@ mod tests {
     }
 
     #[test]
-    fn other_engines_borrow_vllms_kernels() {
-        for (backend, is_borrowed) in [("vllm", false), ("sglang", true)] {
+    fn engines_have_their_own_kernels_and_scheduler() {
+        for (backend, is_borrowed) in [("vllm", false), ("sglang", false), ("trtllm", true)] {
             let cells = format!("inferencex,{backend},agg,h100_sxm,x/Qwen3-32B,fp8,100,10,2,1,1");
             let answer = predict(&row(&cells)).unwrap();
             assert_eq!(answer.is_borrowed, is_borrowed);

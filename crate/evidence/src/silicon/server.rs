@@ -9,11 +9,11 @@ use servescope_cost::{
     BatchCost, Corrections, Deployment, HostTime, KvFormat, Model, Roofline, WeightFormat,
 };
 use servescope_engine::{Equals, KvGroups, PoolConfig, SchedulerKind, SglangRules, VllmRules};
-use servescope_settings::kernels::{self, CheckpointFormat};
+use servescope_settings::kernels::{self, CheckpointFormat, KernelEngine};
 use servescope_settings::scenario::kv_groups::engine_groups;
 use servescope_settings::scenario::vllm::serve_defaults;
 
-use super::engines::{RowEngine, SglangFlags};
+use super::engines::SglangFlags;
 use super::file::{SiliconRow, gpu};
 use super::predict::{Constants, NotAnswered, TimeSource};
 
@@ -27,6 +27,9 @@ const SGLANG_RUNNING: u32 = 2048;
 const STATES_FOR_EACH_KV: f64 = 0.9;
 /// Tokens of the context beyond prompt and output, as InferenceX's scripts have it.
 const SPARE_CONTEXT: u32 = 20;
+/// The same of other engines, calibrated on SGLang's rows of even hash: they are of models with linear attention, whose many small
+/// kernels the roofline does not see.
+const HOST_OF_OTHERS: HostTime = HostTime { base_us: 2500.0, per_request_us: 20.0, launch_per_layer_us: 0.0 };
 /// Tokens of a KV block.
 pub(super) const BLOCK: u32 = 16;
 /// Host time of the roofline, microseconds: BLIS's fit to vLLM on an H100, as in `cost.host`.
@@ -157,7 +160,7 @@ pub(super) fn server(row: &SiliconRow, constants: &Constants) -> Result<RowServe
         kv,
         has_peer_access: true,
     };
-    let is_vllm = row.engine() == RowEngine::Vllm;
+    let is_vllm = row.engine() == KernelEngine::Vllm;
     let synchronous = (is_vllm && !is_asynchronous(row)).then_some(constants.synchronous);
     let kernels = (constants.kernels)(gpu.id).filter(|_| deployment.pipeline_parallel == 1);
     let mut overheads = constants.overheads;
@@ -183,7 +186,8 @@ pub(super) fn server(row: &SiliconRow, constants: &Constants) -> Result<RowServe
     if attention_data_parallel > 1 {
         return Err(NotAnswered::DataParallel);
     }
-    let cost = Box::new(Roofline::new(deployment, Corrections::of(gpu.id), HOST));
+    let host = if is_vllm { HOST } else { HOST_OF_OTHERS };
+    let cost = Box::new(Roofline::new(deployment, Corrections::of(gpu.id), host));
     Ok(RowServer { deployment, attention_data_parallel, cost, times: TimeSource::Roofline })
 }
 
@@ -235,8 +239,8 @@ fn kv_pool(server: &RowServer, ask: &Ask) -> Result<u32, NotAnswered> {
 /// The scheduler of a row's engine with its flags. TensorRT-LLM has vLLM's in its place.
 pub(super) fn config(row: &SiliconRow, server: &RowServer, longest: u32) -> Result<PoolConfig, NotAnswered> {
     match row.engine() {
-        RowEngine::Sglang => sglang_config(row, server, longest),
-        RowEngine::Vllm | RowEngine::TensorRtLlm => vllm_config(row, server, longest),
+        KernelEngine::Sglang => sglang_config(row, server, longest),
+        KernelEngine::Vllm | KernelEngine::TensorRtLlm => vllm_config(row, server, longest),
     }
 }
 

@@ -8,7 +8,7 @@ use servescope_cost::{Corrections, Deployed, Deployment, Gpu, HostTime, Roofline
 use super::timed::CostSource;
 use super::{CostKind, Scenario};
 use crate::diagnostic::Diagnostic;
-use crate::kernels::{self, CALIBRATED, CheckpointFormat, SYNCHRONOUS};
+use crate::kernels::{self, CheckpointFormat, KernelEngine, SYNCHRONOUS};
 use crate::parameters::choices::{self, Choice};
 use crate::parameters::{Id, Value};
 
@@ -54,16 +54,21 @@ impl Scenario {
         })
     }
 
+    /// Whose kernels run: those of the engine that schedules.
+    pub fn kernel_engine(&self) -> KernelEngine {
+        if self.is_sglang() { KernelEngine::Sglang } else { KernelEngine::Vllm }
+    }
+
     /// The kernels of the GPU.
     fn own_kernels(&self, deployment: &Deployment) -> Result<&'static Kernels, Diagnostic> {
         let (path, gpu) = (Id::CostKind.row().id, deployment.gpu);
-        if let Some(file) = kernels::missing_table(gpu.id) {
+        if let Some(file) = kernels::missing_table(self.kernel_engine(), gpu.id) {
             let model = self.model_name();
             let message = format!("{path}: the measured kernels of {} are not here yet", gpu.name);
             let error = Diagnostic::error("needs_table", path, message);
             return Err(error.text("model", &model).text("gpu", gpu.name).text("file", file));
         }
-        kernels::kernels(gpu.id).ok_or_else(|| {
+        kernels::kernels(self.kernel_engine(), gpu.id).ok_or_else(|| {
             let known: Vec<&str> = kernels::gpus().filter_map(Gpu::named).map(|gpu| gpu.name).collect();
             let known = known.join(", ");
             let message = format!("{path}: no kernels were measured on {}; there is {known}", gpu.name);
@@ -98,7 +103,7 @@ impl Scenario {
                 kv: deployment.kv,
                 has_peer_access: self.flag(Id::PeerAccess),
             };
-            match kernels::cost(layout, kernels, CALIBRATED, synchronous) {
+            match kernels::cost(layout, kernels, kernels::overheads(self.kernel_engine()), synchronous) {
                 // Products of another format do not show how long these take.
                 Ok(cost) if !cost.has_borrowed_format() => {
                     return Ok(cost.in_stages(deployment).capturing(captured));
@@ -138,7 +143,7 @@ impl Scenario {
     pub(super) fn kernel_source(&self) -> Option<CostSource> {
         let deployment = self.deployment();
         let cost = self.kernel_cost(&deployment).ok()?;
-        let kernels = kernels::kernels(deployment.gpu.id)?;
+        let kernels = kernels::kernels(self.kernel_engine(), deployment.gpu.id)?;
         let sources: BTreeSet<&str> =
             kernels.tables.values().map(|measured| measured.source.as_str()).collect();
         let versions: Vec<String> = sources.iter().map(|source| source.replace('-', " ")).collect();

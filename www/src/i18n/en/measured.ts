@@ -24,7 +24,7 @@ export const measured = area('measured', {
   'role.expected': 'predicted = measured',
   'role.left_out': 'left out of every calibration',
   'role.calibrated': 'open to calibration',
-  'role.borrowed': 'other engine, vLLM’s kernels borrowed',
+  'role.borrowed': 'TensorRT-LLM, vLLM’s scheduler borrowed',
   'role.whole': 'shown below',
   'empty': 'No measured run of this kind can be predicted.',
 
@@ -45,7 +45,7 @@ export const measured = area('measured', {
   'times.roofline': 'Iteration times from the roofline: not all kernels were measured.',
   'note.left_out': 'No constant was calibrated on this deployment.',
   'note.calibrated': 'Constants may have been calibrated on this deployment.',
-  'note.borrowed': 'The engine is not vLLM: kernels and scheduler are borrowed from vLLM, so this is a first guess.',
+  'note.borrowed': 'The kernels are TensorRT-LLM’s, the scheduler is vLLM’s, so this is a first guess.',
   'note.doubtful': 'This row repeats another one, or its numbers contradict their neighbours.',
   'open': 'Open in the Explore tab',
   'open.note': 'The same server and closed loop with newly drawn lengths, each user sending its own ten requests. TTFT is shorter there by the time between client and scheduler.',

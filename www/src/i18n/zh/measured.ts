@@ -24,7 +24,7 @@ export const measured: Translation<typeof english> = {
   'role.expected': '预测 = 实测',
   'role.left_out': '未用于任何标定',
   'role.calibrated': '可用于标定',
-  'role.borrowed': '其他引擎，借用 vLLM 的 kernel',
+  'role.borrowed': 'TensorRT-LLM，借用 vLLM 的调度器',
   'role.whole': '下方所示',
   'empty': '没有可预测的此类实测运行。',
 
@@ -45,7 +45,7 @@ export const measured: Translation<typeof english> = {
   'times.roofline': '迭代耗时来自 Roofline 模型：并非所有 kernel 都有实测。',
   'note.left_out': '没有任何常数在这个部署上标定。',
   'note.calibrated': '常数可能在这个部署上标定过。',
-  'note.borrowed': '引擎不是 vLLM：kernel 与调度器借自 vLLM，只能作为初步估计。',
+  'note.borrowed': 'kernel 是 TensorRT-LLM 的，调度器借自 vLLM，只能作为初步估计。',
   'note.doubtful': '这一行与另一行重复，或其数值与相邻行矛盾。',
   'open': '在“探索”页打开',
   'open.note': '服务器与闭环相同，长度重新抽取，每个用户各发十个请求。那里的 TTFT 不含客户端与调度器之间的时间，因此更短。',
