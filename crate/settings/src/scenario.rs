@@ -216,6 +216,7 @@ impl Scenario {
             Id::BlockSize => self.usual_block_size(),
             Id::PrefillChunk => self.usual_prefill_chunk(),
             Id::CostKind => self.usual_cost(),
+            Id::KernelEngine => self.usual_kernel_engine(),
             Id::RouterIndex
             | Id::RouterCounts
             | Id::IndexTtl
@@ -311,6 +312,7 @@ impl Scenario {
                 Id::BlockSize,
                 Id::CapturedTokens,
                 Id::PrefillChunk,
+                Id::KernelEngine,
             ],
             _ => &[],
         }

@@ -76,6 +76,7 @@ fn server_texts(row: &SiliconRow, server: &RowServer, config: &PoolConfig) -> Ve
         ("fleet.tensor_parallel", deployment.tensor_parallel.to_string()),
         ("fleet.pipeline_parallel", deployment.pipeline_parallel.to_string()),
         ("fleet.weights", deployment.weights.name().to_owned()),
+        ("cost.kernel_engine", row.engine().name().to_owned()),
         ("fleet.kv_format", deployment.kv.name().to_owned()),
         ("cost.max_cudagraph_capture_size", captured_tokens(row).to_string()),
         ("scheduler.max_running_requests", config.max_requests.to_string()),

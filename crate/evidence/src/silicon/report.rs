@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use servescope_settings::kernels::KernelEngine;
 
 use super::errors::{Errors, errors};
 use super::file::SiliconRow;
@@ -63,23 +64,34 @@ fn group(by: &'static str, value: String, rows: &[One<'_>]) -> RowGroup {
     }
 }
 
-/// The groups of a file: all rows; vLLM's aggregated rows without duplicates and suspects, those of them that calibration may see
+/// The engines whose aggregated rows are summed up by halves.
+const AGGREGATED: [(&str, KernelEngine); 3] = [
+    ("clean vLLM, aggregated", KernelEngine::Vllm),
+    ("clean SGLang, aggregated", KernelEngine::Sglang),
+    ("clean TensorRT-LLM, aggregated", KernelEngine::TensorRtLlm),
+];
+
+/// The groups of a file: all rows; each engine's aggregated rows without duplicates and suspects, those of them that calibration may see
 /// and those that it may not; and the clean rows by model, GPU, backend and mode.
 pub fn groups(rows: &[SiliconRow], predicted: &[Predicted]) -> Vec<RowGroup> {
     let all: Vec<One<'_>> = rows.iter().zip(predicted).collect();
     let clean: Vec<One<'_>> = all.iter().filter(|(row, _)| row.is_clean()).copied().collect();
     let vllm: Vec<One<'_>> =
         clean.iter().filter(|(row, _)| row.backend == "vllm" && row.mode == "agg").copied().collect();
-    let half = |odd: bool| -> Vec<One<'_>> {
-        vllm.iter().filter(|(row, _)| row.is_left_out() == odd).copied().collect()
-    };
     let mut groups = vec![
         group("all", "every row".to_owned(), &all),
         group("clean", "no duplicates, no suspects".to_owned(), &clean),
-        group("clean vLLM, aggregated", "both halves".to_owned(), &vllm),
-        group("clean vLLM, aggregated", "even hash: open to calibration".to_owned(), &half(false)),
-        group("clean vLLM, aggregated", "odd hash: left out".to_owned(), &half(true)),
     ];
+    for (by, engine) in AGGREGATED {
+        let of: Vec<One<'_>> =
+            clean.iter().filter(|(row, _)| row.engine() == engine && row.mode == "agg").copied().collect();
+        let half = |odd: bool| -> Vec<One<'_>> {
+            of.iter().filter(|(row, _)| row.is_left_out() == odd).copied().collect()
+        };
+        groups.push(group(by, "both halves".to_owned(), &of));
+        groups.push(group(by, "even hash: open to calibration".to_owned(), &half(false)));
+        groups.push(group(by, "odd hash: left out".to_owned(), &half(true)));
+    }
     let keys: [(&'static str, Key); 6] = [
         ("backend", |row| row.backend.clone()),
         ("mode", |row| row.mode.clone()),

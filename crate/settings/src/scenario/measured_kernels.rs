@@ -54,9 +54,15 @@ impl Scenario {
         })
     }
 
-    /// Whose kernels run: those of the engine that schedules.
+    /// Whose kernels run.
     pub fn kernel_engine(&self) -> KernelEngine {
-        if self.is_sglang() { KernelEngine::Sglang } else { KernelEngine::Vllm }
+        self.chosen(choices::KERNEL_ENGINE)
+    }
+
+    /// The engine whose kernels run where none is given: the one that schedules.
+    pub(super) fn usual_kernel_engine(&self) -> Value {
+        let own = if self.is_sglang() { KernelEngine::Sglang } else { KernelEngine::Vllm };
+        choices::KERNEL_ENGINE.value(own)
     }
 
     /// The kernels of the GPU.
@@ -189,6 +195,13 @@ mod tests {
                 let scenario = scenario(&settings);
                 let is_measured = scenario.measured_kernels().is_ok();
                 assert_eq!(scenario.has_measured_kernels(), is_measured, "{settings:?}");
+                // Other engines' files have all of vLLM's tables that their own do not replace.
+                let others = ["sglang", "trtllm"].map(|engine| {
+                    let mut other = scenario.clone();
+                    other.set_text("cost.kernel_engine", engine).unwrap();
+                    other.measured_kernels().is_ok()
+                });
+                assert!(!is_measured || others == [true; 2], "{settings:?}");
                 measured += u32::from(is_measured);
             }
         }

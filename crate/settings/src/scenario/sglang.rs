@@ -125,6 +125,7 @@ impl Scenario {
                 Id::BlockSize,
                 Id::CapturedTokens,
                 Id::PrefillChunk,
+                Id::KernelEngine,
             ],
             _ => &[],
         }

@@ -61,6 +61,9 @@ export const options = area('options', {
   adapter: 'adapter',
 
   // Iteration time and memory.
+  'cost.kernel_engine=vllm': 'vLLM',
+  'cost.kernel_engine=sglang': 'SGLang',
+  'cost.kernel_engine=trtllm': 'TensorRT-LLM',
   'cost.kind=linear': 'linear model',
   'cost.kind=profile': 'profiled operators (Vidur)',
   'fleet.network=profile': 'as the profile’s (DGX)',

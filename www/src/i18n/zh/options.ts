@@ -57,6 +57,9 @@ export const options: Translation<typeof english> = {
   user: '用户',
   adapter: '适配器',
 
+  'cost.kernel_engine=vllm': 'vLLM',
+  'cost.kernel_engine=sglang': 'SGLang',
+  'cost.kernel_engine=trtllm': 'TensorRT-LLM',
   'cost.kind=linear': '线性模型',
   'cost.kind=profile': '算子 profile（Vidur）',
   'fleet.network=profile': '同 profile（DGX）',

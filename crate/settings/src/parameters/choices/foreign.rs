@@ -14,6 +14,7 @@ use servescope_workload::ArrivalsPer;
 use servescope_workload::sessions::AtCap;
 
 use super::{Choice, ChoiceId, ForeignChoice};
+use crate::kernels::KernelEngine;
 use crate::parameters::Id;
 
 foreign_choices! {
@@ -45,6 +46,12 @@ foreign_choices! {
         Mru = "mru",
         Slru = "slru",
         Priority = "priority",
+    }
+
+    KernelEngine (KERNEL_ENGINE = KernelEngine) {
+        Vllm = "vllm",
+        Sglang = "sglang",
+        TensorRtLlm = "trtllm",
     }
 
     RetractionPolicy (RETRACTION_POLICY = RetractionPolicy) {

@@ -18,7 +18,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(&[LINEAR])
         .doc("Calibration", "A named set of coefficients with its origin; it sets the defaults of all others here and of the memory pool.")),
     (Id::CostKind, row("cost.kind", "cost", "cost", choice(choices::CostKind::ID)).usual("kernels")
-        .doc("Iteration-time model", "How the time of an iteration is computed: linear in tokens and requests, where a long prompt costs no more a token than a short one; from operators that Vidur timed in 2024, whose attention over a prompt grows with its square; a roofline of FLOPs and bytes; or from kernels of vLLM 0.14 to 0.24 that were timed one by one. The last two have that square, too.")),
+        .doc("Iteration-time model", "How the time of an iteration is computed: linear in tokens and requests, where a long prompt costs no more a token than a short one; from operators that Vidur timed in 2024, whose attention over a prompt grows with its square; a roofline of FLOPs and bytes; or from kernels of vLLM, SGLang or TensorRT-LLM that were timed one by one. The last two have that square, too.")),
     (Id::ErrorBias, row("cost.error.bias", "ceb", "cost", number(-0.9, 10.0, 0.0)).linear(-0.5, 0.5, 0.01)
         .doc("Error of iteration times", "By which share of itself every iteration takes longer than the iteration-time model says: .09 is 9 % slower, -.09 faster. Try both, to see whether a decision stands an error of that size.")),
     (Id::ErrorNoise, row("cost.error.noise", "cen", "cost", number(0.0, 1.0, 0.0)).linear(0.0, 0.5, 0.01)
@@ -38,6 +38,9 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::HostLaunch, row("cost.host.launch_per_layer_ms", "hl", "cost", number(0.0, 100.0, 0.0)).unit("ms").linear(0.0, 1.0, 0.01)
         .when(ROOFLINE)
         .doc("Launch, each layer", "An iteration takes at least this for each layer, while the host launches its kernels; 0 where CUDA graphs are replayed, about 0.5 without them in 2023.")),
+    (Id::KernelEngine, row("cost.kernel_engine", "cke", "cost", choice(choices::KERNEL_ENGINE))
+        .when(&[when_in(Id::CostKind, &["kernels"])])
+        .doc("Kernels of", "The engine whose measured kernels run, with the time around them that was calibrated on its measured deployments. Its default is the engine of the scheduler. TensorRT-LLM's scheduler is not modelled: under vLLM's its kernels are a first guess. What an engine has not timed on a GPU is taken from vLLM's tables.")),
     (Id::CapturedTokens, row("cost.max_cudagraph_capture_size", "cgs", "cost", whole(1.0, 1_000_000.0, CAPTURED_TOKENS as f64)).unit("tokens").log(1.0, 8192.0, 1.0)
         .when(&[any(&[when_in(Id::CostKind, &["kernels"]), COUNTS_GRAPHS, LAUNCHES_ADAPTERS])])
         .doc("Largest CUDA graph", "Largest iteration that a CUDA graph is captured of (vLLM's --max-cudagraph-capture-size). Its default is vLLM's: twice the bound on running requests, at most 512 (1024 on B200, B300, GB200 and GB300) and at most the token budget. In a longer iteration with prompts the host launches the kernels one by one, ahead of the GPU: it takes at least the time of these launches, and no longer where the GPU is busy anyway.")),
