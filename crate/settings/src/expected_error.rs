@@ -100,15 +100,13 @@ impl Scenario {
     /// The error to expect, from the nearest measured deployments; `None` for models of iteration times that no measured
     /// deployment can be run with, and for SGLang without measured kernels.
     pub fn expected_error(&self) -> Option<ExpectedError> {
-        match self.cost_kind() {
-            CostKind::Roofline | CostKind::Kernels => {}
-            CostKind::Linear | CostKind::Profile => return None,
-        }
-        let times = match (self.kernel_engine(), self.cost_kind()) {
-            (KernelEngine::Sglang, CostKind::Kernels) => "sglang_kernels",
-            // Its rows without kernels were answered with another host time than that of a scenario.
-            (KernelEngine::Sglang | KernelEngine::TensorRtLlm, _) => return None,
-            (KernelEngine::Vllm, kind) => kind.name(),
+        // A measured server has the scheduler and the kernels of one engine. SGLang's rows without kernels were answered with another
+        // host time than that of a scenario.
+        let times = match (self.cost_kind(), self.kernel_engine(), self.is_sglang()) {
+            (CostKind::Kernels, KernelEngine::Vllm, false) => "kernels",
+            (CostKind::Kernels, KernelEngine::Sglang, true) => "sglang_kernels",
+            (CostKind::Roofline, _, false) => "roofline",
+            _ => return None,
         };
         let deployment = self.deployment();
         let nearest = nearest(times, &deployment);
