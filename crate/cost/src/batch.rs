@@ -30,6 +30,10 @@ pub struct Batch<'a> {
     pub any_adapter: bool,
     /// What its LoRA operators work on.
     pub lora: LoraBatch,
+    /// Drafts that are verified, summed over the requests that decode: tokens beside those that they decode.
+    pub drafts: u32,
+    /// Drafts that are made for each request behind it.
+    pub drafted: u32,
 }
 
 /// The LoRA adapters of an iteration, as operators that group requests by adapter see them (S-LoRA's MBGMM and MBGMV,

@@ -23,6 +23,7 @@ use crate::replica::Replica;
 use crate::replica::batch_scheduler::{PrefixCaching, SchedulerFacts, SchedulerRules, SchedulerSetup};
 use crate::replica::queue::fairness::FairnessRules;
 use crate::replica::queue::waiting_queue::WaitingQueue;
+use crate::replica::requests::Drafted;
 use crate::replica_index::ReplicaIndex;
 use crate::report::PoolReport;
 use crate::request::Rejection;
@@ -153,6 +154,9 @@ impl Fleet {
         }
         if any(|pool| !pool.block_numbers.is_empty()) {
             requests.found = vec![None; count];
+        }
+        if any(|pool| pool.config.drafting().is_some()) {
+            requests.drafted = vec![Drafted::default(); count];
         }
         if any(|pool| pool.facts.lists_running) {
             requests.running = vec![None; count];

@@ -177,5 +177,6 @@ fn one(rank: Option<u32>, chunks: &[Chunk], decodes: u32, kv_tokens: u32) -> Bat
         rank_sum: u64::from(rank.unwrap_or(0)),
         any_adapter: rank.is_some(),
         lora: rank.map_or_else(LoraBatch::default, |rank| LoraBatch::of_one(rank, tokens)),
+        ..Batch::default()
     }
 }

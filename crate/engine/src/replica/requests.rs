@@ -25,8 +25,17 @@ pub(crate) struct Requests {
     pub(crate) found: Vec<Option<FoundPrompt>>,
     /// How many joined a batch of its replica before it (S-LoRA); empty for other schedulers.
     pub(crate) joined: Vec<u32>,
+    /// How often its drafts were made and verified; empty without speculative decoding.
+    pub(crate) drafted: Vec<Drafted>,
     /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
     pub(crate) execution: Vec<WorkTime>,
+}
+
+/// How often drafts of a request were made, and verified.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Drafted {
+    pub(crate) attempts: u32,
+    pub(crate) verifications: u32,
 }
 
 impl Requests {
