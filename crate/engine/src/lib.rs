@@ -50,7 +50,7 @@ pub use gateway::proxy::snapshot::GatewaySnapshot;
 pub use record::decisions::passes::AdapterLoad;
 pub use record::kv_copies::KvCopy;
 pub use record::replica_life::ReplicaLife;
-pub use record::{decisions, observer, request_phases, request_timings, sampler, timeline};
+pub use record::{decisions, drafts, observer, request_phases, request_timings, sampler, timeline};
 pub use replica::adapters;
 pub use replica::queue::waiting_queue::listing::QueueKeyKind;
 pub use replica::{peak_memory, queue, snapshot};

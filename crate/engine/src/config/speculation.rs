@@ -98,8 +98,8 @@ impl Speculation {
             (DraftMethod::Dflash | DraftMethod::Dspark, _) => 0,
             (DraftMethod::DraftModel, true) => self.num_speculative_tokens,
             (DraftMethod::DraftModel, false) => 1,
-            (_, true) => self.num_speculative_tokens - 1,
-            (_, false) => 0,
+            (DraftMethod::Eagle, true) => self.num_speculative_tokens - 1,
+            (DraftMethod::Eagle | DraftMethod::Ngram, _) => 0,
         }
     }
 

@@ -17,13 +17,13 @@ use super::rejection::rejection_by;
 use crate::block_numbers::BlockNumbers;
 use crate::config::kv_groups::KvGroups;
 use crate::config::{CountChange, Pool, PoolConfig, Preemption};
+use crate::record::drafts::RequestDrafts;
 use crate::record::replica_life::ReplicaLife;
 use crate::record::work_time::WorkTime;
 use crate::replica::Replica;
 use crate::replica::batch_scheduler::{PrefixCaching, SchedulerFacts, SchedulerRules, SchedulerSetup};
 use crate::replica::queue::fairness::FairnessRules;
 use crate::replica::queue::waiting_queue::WaitingQueue;
-use crate::replica::requests::Drafted;
 use crate::replica_index::ReplicaIndex;
 use crate::report::PoolReport;
 use crate::request::Rejection;
@@ -156,7 +156,7 @@ impl Fleet {
             requests.found = vec![None; count];
         }
         if any(|pool| pool.config.drafting().is_some()) {
-            requests.drafted = vec![Drafted::default(); count];
+            requests.drafts = vec![RequestDrafts::default(); count];
         }
         if any(|pool| pool.facts.lists_running) {
             requests.running = vec![None; count];

@@ -5,6 +5,7 @@ use std::ops::{Index, IndexMut};
 
 use servescope_workload::{RequestId, Trace};
 
+use crate::record::drafts::RequestDrafts;
 use crate::record::request_state::RequestState;
 use crate::record::request_timings::{FoundPrompt, RequestTimings};
 use crate::record::work_time::WorkTime;
@@ -25,17 +26,10 @@ pub(crate) struct Requests {
     pub(crate) found: Vec<Option<FoundPrompt>>,
     /// How many joined a batch of its replica before it (S-LoRA); empty for other schedulers.
     pub(crate) joined: Vec<u32>,
-    /// How often its drafts were made and verified; empty without speculative decoding.
-    pub(crate) drafted: Vec<Drafted>,
+    /// What became of its drafts; empty without speculative decoding.
+    pub(crate) drafts: Vec<RequestDrafts>,
     /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
     pub(crate) execution: Vec<WorkTime>,
-}
-
-/// How often drafts of a request were made, and verified.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Drafted {
-    pub(crate) attempts: u32,
-    pub(crate) verifications: u32,
 }
 
 impl Requests {
@@ -52,6 +46,7 @@ impl Requests {
             requests: self.all,
             load_us: self.load_us,
             found: self.found,
+            drafts: self.drafts,
             execution: self.execution,
         }
     }

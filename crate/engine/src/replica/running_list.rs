@@ -310,7 +310,8 @@ fn fill(context: &ScheduleContext<'_>, batch: &mut ScheduledBatch, scheduled: Sc
     } else {
         batch.members.push(id);
         batch.decodes += 1;
-        batch.decode_tokens += u32::from(makes_token);
+        // That of a padded row comes with its admission, as one behind a prompt does.
+        batch.decode_tokens += u32::from(makes_token && !scheduled.is_padded);
         batch.decode_kv_tokens += u64::from(computed + scheduled.sure_tokens());
         batch.drafts += drafts;
     }

@@ -57,7 +57,10 @@ impl RunningList {
         for own in &batch.scheduled {
             let given = end_of(self, replica, context, batch, own);
             fresh += u32::from(given.follow);
-            further += given.tokens.saturating_sub(1);
+            if given.tokens > 1 {
+                further += given.tokens - 1;
+                context.requests.drafts[own.id].further_tokens += given.tokens - 1;
+            }
         }
         batch.decode_tokens += further;
         if replica.num_running < holders {
@@ -270,16 +273,19 @@ fn accepted(context: &mut ScheduleContext<'_>, scheduled: &Scheduled) -> u32 {
     if scheduled.drafts == 0 {
         return 0;
     }
-    let before = &mut context.requests.drafted[scheduled.id].verifications;
-    let right = own.accepted(context.trace, scheduled.id, *before, scheduled.drafts);
-    *before += 1;
+    let of_request = &mut context.requests.drafts[scheduled.id];
+    let right = own.accepted(context.trace, scheduled.id, of_request.verifications, scheduled.drafts);
+    of_request.verifications += 1;
+    of_request.verified += scheduled.drafts;
+    of_request.accepted += right;
+    context.record.drafts.get_or_insert_default().add(scheduled.drafts, right);
     right
 }
 
 /// How many drafts are made for a request behind a batch that gave it a token.
 fn proposed(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, id: RequestId) -> u32 {
     let Some(own) = context.config.drafting() else { return 0 };
-    let before = &mut context.requests.drafted[id].attempts;
+    let before = &mut context.requests.drafts[id].attempts;
     let drafts = own.proposed(context.trace, id, *before, batch.drafted);
     *before += 1;
     drafts

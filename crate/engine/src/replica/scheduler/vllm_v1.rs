@@ -172,9 +172,13 @@ impl SchedulerRules for VllmV1 {
     }
 
     fn refuses(&self, config: &PoolConfig, _: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {
+        let slots = config.drafting().map_or(0, Speculation::draft_slots);
+        let most = config.max_batch_tokens.saturating_sub(slots);
         // vLLM does not start with a budget below the longest request then; a preempted request would wait for ever.
+        let over_budget = !config.vllm.enable_chunked_prefill && total_tokens.saturating_sub(1) > most;
+        // Nor does it start with one that has no room for a request's drafts.
         let over_budget =
-            !config.vllm.enable_chunked_prefill && total_tokens.saturating_sub(1) > config.max_batch_tokens;
+            over_budget || most <= config.drafting().map_or(0, |own| own.num_speculative_tokens);
         over_budget.then_some(Rejection::PromptOverBatch)
     }
 }

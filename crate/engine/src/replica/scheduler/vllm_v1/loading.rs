@@ -131,7 +131,7 @@ fn admit(
         return (Some(BlockReason::PromptBudget), Compared::without_numbers(Test::TokenBudget));
     }
     let padding = step.padding.of(computed, known);
-    let tokens = (known - computed + padding).min(step.chunk);
+    let tokens = if padding > 0 { 1 + padding } else { (known - computed).min(step.chunk) };
     let is_whole = padding > 0 || !step.rules.enable_chunked_prefill;
     if is_whole && tokens > step.tokens_left() {
         let compared = Compared::new(Test::TokenBudget, tokens, step.tokens_left());
