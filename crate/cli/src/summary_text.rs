@@ -118,6 +118,7 @@ fn of_memory(memory: &RunMemory) -> String {
         ("CUDA graphs", memory.graphs_gb),
         ("context and kernels", memory.other_gb),
         ("adapters", memory.adapters_gb),
+        ("drafter", memory.drafter_gb),
         ("KV cache", memory.kv_gb),
         ("left alone", memory.margin_gb),
     ];

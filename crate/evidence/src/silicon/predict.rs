@@ -6,7 +6,7 @@ use serde::Serialize;
 use servescope_cost::kernels::{CAPTURED_TOKENS, Kernels, Layout, NumberFormat, Overheads};
 use servescope_cost::kv_groups::KvGroupsPlan;
 use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
-use servescope_cost::memory_plan::{Ask, MemoryPlan, Reserve};
+use servescope_cost::memory_plan::{Ask, DrafterMemory, MemoryPlan, Reserve};
 use servescope_cost::{
     BatchCost, Corrections, Deployment, HostTime, KvFormat, Model, Roofline, WeightFormat,
 };
@@ -327,7 +327,8 @@ fn kv_blocks(
 ) -> Result<(u32, KvGroups), NotAnswered> {
     let own = &server.deployment;
     let reserve = Reserve::Vllm { utilization: 1.0 - margin(row), version: accounting(row) };
-    let ask = Ask { largest, adapter_bytes: 0.0, reserve, kv_bytes: 0.0, block_size: BLOCK };
+    let drafter = DrafterMemory::default();
+    let ask = Ask { largest, adapter_bytes: 0.0, drafter, reserve, kv_bytes: 0.0, block_size: BLOCK };
     let gpus = own.tensor_parallel * server.attention_data_parallel;
     let plan = MemoryPlan::of(&Deployment { tensor_parallel: gpus, ..*own }, &ask);
     let groups = KvGroupsPlan::of(own).ok_or(NotAnswered::Memory)?;
