@@ -146,6 +146,21 @@ fn engine_lines(run: &Summary, users: ServiceFairness) -> Vec<(&'static str, Str
             format!("hit rate {rate}: {cached} of {looked_up} prompt tokens looked up"),
         ));
     }
+    if let Some(drafts) = &run.speculation {
+        let length = drafts.acceptance_length.unwrap_or(1.0);
+        let shares: Vec<String> =
+            drafts.accepted_per_position.iter().map(|&share| percent(Some(share))).collect();
+        lines.push((
+            "speculation",
+            format!(
+                "{length:.2} tokens a verification: of {} drafts {} right, {} wrong; by position {}",
+                drafts.drafted_tokens,
+                drafts.accepted_tokens,
+                drafts.rejected_tokens,
+                shares.join(", ")
+            ),
+        ));
+    }
     if let Some(host) = &run.host_cache {
         lines.push((
             "host KV cache",

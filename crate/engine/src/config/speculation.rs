@@ -95,11 +95,10 @@ impl Speculation {
     /// (`max_num_new_slots_for_drafting`).
     pub(crate) fn draft_slots(&self) -> u32 {
         match (self.method, self.parallel_drafting) {
-            (DraftMethod::Dflash | DraftMethod::Dspark, _) => 0,
             (DraftMethod::DraftModel, true) => self.num_speculative_tokens,
             (DraftMethod::DraftModel, false) => 1,
             (DraftMethod::Eagle, true) => self.num_speculative_tokens - 1,
-            (DraftMethod::Eagle | DraftMethod::Ngram, _) => 0,
+            (DraftMethod::Eagle | DraftMethod::Ngram | DraftMethod::Dflash | DraftMethod::Dspark, _) => 0,
         }
     }
 
@@ -134,12 +133,12 @@ impl Speculation {
             }
         }
     }
+}
 
-    /// How many drafts the drafter makes for a request, of `most`; it was asked so often before. An n-gram may find fewer.
-    pub(crate) fn proposed(&self, trace: &Trace, id: RequestId, before: u32, most: u32) -> u32 {
-        let lists = trace.metadata.as_ref().map(|metadata| &metadata.drafts.proposed);
-        in_turn(lists.map_or(&[], |lists| lists.of(id.index())), before).unwrap_or(most).min(most)
-    }
+/// How many drafts a drafter makes for a request, of `most`; it was asked so often before. An n-gram may find fewer.
+pub(crate) fn proposed(trace: &Trace, id: RequestId, before: u32, most: u32) -> u32 {
+    let lists = trace.metadata.as_ref().map(|metadata| &metadata.drafts.proposed);
+    in_turn(lists.map_or(&[], |lists| lists.of(id.index())), before).unwrap_or(most).min(most)
 }
 
 /// The entry of a list that comes after `before` others, round and round.

@@ -10,6 +10,7 @@ use crate::request::BlockReason;
 
 /// A request in an iteration of a scheduler that keeps the order in which it chose them.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Scheduled {
     pub(crate) id: RequestId,
     /// Tokens that are processed.

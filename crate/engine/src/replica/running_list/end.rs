@@ -6,6 +6,7 @@ use servescope_workload::RequestId;
 use super::{
     Replica, RequestStatus, RunningList, RunningRequest, ScheduleContext, Scheduled, ScheduledBatch,
 };
+use crate::config::speculation;
 use crate::record::request_phases::PrefillPhase;
 use crate::record::timeline::IterationRun;
 use crate::replica::batch_end::share_iteration;
@@ -284,9 +285,11 @@ fn accepted(context: &mut ScheduleContext<'_>, scheduled: &Scheduled) -> u32 {
 
 /// How many drafts are made for a request behind a batch that gave it a token.
 fn proposed(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, id: RequestId) -> u32 {
-    let Some(own) = context.config.drafting() else { return 0 };
+    if context.config.drafting().is_none() {
+        return 0;
+    }
     let before = &mut context.requests.drafts[id].attempts;
-    let drafts = own.proposed(context.trace, id, *before, batch.drafted);
+    let drafts = speculation::proposed(context.trace, id, *before, batch.drafted);
     *before += 1;
     drafts
 }
