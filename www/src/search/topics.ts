@@ -176,6 +176,7 @@ export const PRESET_WORDS: Readonly<Record<string, string>> = {
   will_router: 'router, routing, prefix-aware routing, cache-aware router, cache-aware routing, KV-aware routing, load balancer, load balancing, session affinity, sticky sessions, agentic, agentic router, '
     + 'agentic traffic, coding agents, tool calls, 路由, 路由器, 哪个路由器, 负载均衡, 缓存感知路由, 会话亲和, 编程智能体, 工具调用',
   will_sglang: 'SGLang or vLLM, SGLang vs vLLM, spiky ITL, ITL spikes, token stalls, prefill first, prefill stalls decode, inter-token latency spikes, SGLang 还是 vLLM, token 停顿, 预填充优先',
+  will_drafts: 'MTP, EAGLE, speculative decoding slower, draft tokens, is MTP worth it, acceptance rate, 投机解码 变慢, 草稿 token',
   will_flags: 'vllm serve, 启动参数',
 };
 
