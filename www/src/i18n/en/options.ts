@@ -76,7 +76,7 @@ export const options = area('options', {
   latent: 'one latent vector (MLA)',
   'model.window_kind=sliding': 'slides with the token',
   chunked: 'windows side by side',
-  ngram: 'n-gram',
+  ngram: 'N-gram',
   draft_model: 'draft model',
   eagle: 'EAGLE',
   mtp: 'MTP',

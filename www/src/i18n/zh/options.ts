@@ -72,7 +72,7 @@ export const options: Translation<typeof english> = {
   latent: '一个潜在向量（MLA）',
   'model.window_kind=sliding': '随 token 滑动',
   chunked: '窗口并排',
-  ngram: 'n-gram',
+  ngram: 'N-gram',
   draft_model: '草稿模型',
   eagle: 'EAGLE',
   mtp: 'MTP',

@@ -322,7 +322,7 @@ export const parameters: ParameterTexts = {
   'cost.host.per_request_ms': { label: '主机，每请求', help: '迭代中每个请求增加的耗时；2024 年初的 vLLM 约为 0.05 毫秒。' },
   'cost.host.launch_per_layer_ms': { label: '每层 kernel 启动开销', help: '主机启动 kernel 时，一次迭代每层至少要这么久；回放 CUDA graph 时为 0，2023 年不用它时约为 0.5。' },
   'cost.max_cudagraph_capture_size': { label: 'CUDA graph 上限', help: '能捕获 CUDA graph 的最大迭代（vLLM 的 --max-cudagraph-capture-size）。默认值按 vLLM 的规则：“最大运行请求数”的两倍，不超过 512（B200、B300、GB200、GB300 上为 1024），也不超过 token 预算。含有提示词且超过它的迭代由主机逐个启动 kernel，启动先于 GPU 执行：迭代至少需要这些启动的时间，GPU 本来就忙时不会更久。' },
-  'cost.speculation.method': { label: '投机解码', help: '由什么提出草稿 token，再由模型在一次迭代中验证：无；请求自身文本中的 n-gram；更小的模型；EAGLE 层；或模型自带的多 token 预测层（MTP）。猜对的草稿省下迭代，猜错的草稿白占迭代的行数。' },
+  'cost.speculation.method': { label: '投机解码', help: '由什么提出草稿 token，再由模型在一次迭代中验证：无；请求自身文本中的 N-gram；更小的模型；EAGLE 层；或模型自带的多 token 预测层（MTP）。猜对的草稿省下迭代，猜错的草稿白占迭代的行数。' },
   'cost.speculation.num_speculative_tokens': { label: '草稿 token 数', help: '一个请求在一次迭代中最多有多少草稿 token（vLLM 的 num_speculative_tokens）：每个草稿多占一行。' },
   'cost.speculation.acceptance': { label: '接受方式', help: '有多少草稿是对的：按单一接受率，按各位置的概率，按平均接受长度，或按某个模型的实测长度。每次验证抽一个随机数，由请求及其此前的验证次数决定。' },
   'cost.speculation.rate': { label: '接受率', help: '前面的草稿都对时，下一个草稿也对的概率。' },
