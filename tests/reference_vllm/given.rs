@@ -60,7 +60,7 @@ impl BatchCost for Stages {
     }
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
-        let linear = self.linear.stage_time(batch, is_last);
+        let linear = self.linear.stage_time(&Batch { drafts: 0, ..*batch }, is_last);
         let verified_us = f64::from(batch.drafts) * self.verified_us;
         let drafted_us = f64::from(batch.drafted) * self.drafted_us;
         StageTime { first_us: linear.first_us + verified_us + drafted_us, ..linear }
