@@ -203,6 +203,7 @@ fn of_lengths(lengths: &[f64]) -> Survival {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::AdapterRanks;
 
     fn scenario(settings: &[(&str, &str)]) -> Scenario {
         let usual = [("scheduler.kind", "vllm_v1"), ("cost.speculation.method", "eagle")];
@@ -243,7 +244,7 @@ mod tests {
                 on.iter().copied().chain([("cost.speculation.method", method)]).collect();
             scenario(&settings)
         };
-        let plan = |method| with(method).memory_plan(Default::default());
+        let plan = |method| with(method).memory_plan(AdapterRanks::default());
         let (none, ngram, eagle, model) = (plan("none"), plan("ngram"), plan("eagle"), plan("draft_model"));
         assert_eq!((none.kv_tokens, none.drafter_bytes), (ngram.kv_tokens, ngram.drafter_bytes));
         assert!(eagle.drafter_bytes > 3e8 && eagle.drafter_bytes < 1e9, "{}", eagle.drafter_bytes);
