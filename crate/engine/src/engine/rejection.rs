@@ -91,7 +91,15 @@ pub(crate) fn compared(
         }
         Rejection::RequestTooLong => of(Test::RequestTokens, total_tokens, config.max_request_tokens),
         Rejection::PoolTooSmall | Rejection::NeverFits => Compared::without_numbers(Test::KvBlocks),
-        Rejection::PromptOverBatch => of(Test::TokenBudget, input_tokens, config.max_batch_tokens),
+        Rejection::PromptOverBatch => match config.drafting() {
+            None => of(Test::TokenBudget, input_tokens, config.max_batch_tokens),
+            // Beside the drafter's rows all its tokens have to fit, and a token with its drafts.
+            Some(own) => {
+                let tokens = total_tokens.min(config.max_request_tokens);
+                let have = config.max_batch_tokens.saturating_sub(own.draft_slots());
+                of(Test::TokenBudget, tokens.max(own.num_speculative_tokens + 1), have)
+            }
+        },
         Rejection::LoraRank => of(Test::LoraRank, rank, config.adapters.max_lora_rank),
         Rejection::Concurrency => {
             of(Test::InSystem, fleet.max_in_system.saturating_add(1), fleet.max_in_system)

@@ -198,7 +198,7 @@ fn end_of(
         return Given::default();
     }
     let wrong = scheduled.drafts - right;
-    let tokens = (right + 1).min(context.total(id) - entry.known);
+    let tokens = (right + 1).min(tokens_to_end(context.total(id), entry.known));
     entry.known += tokens;
     context.requests[i].done = entry.known;
     let is_told_late = entry.awaited > 0 || context.config.drafting().is_some();
@@ -248,7 +248,7 @@ fn end_of_preempted(
     let makes_token = makes_token && !context.facts.drops_tokens_of_preempted;
     let total = context.total(id);
     let entry = list.entry(place);
-    let tokens = if makes_token { (right + 1).min(total - entry.known) } else { 0 };
+    let tokens = if makes_token { (right + 1).min(tokens_to_end(total, entry.known)) } else { 0 };
     entry.known += tokens;
     let (known, is_back) = (entry.known, entry.stale == 0);
     if is_back {
@@ -266,6 +266,11 @@ fn end_of_preempted(
         replica.happened(context, BatchEvent::Left(id, None));
     }
     Given { tokens, follow: false }
+}
+
+/// Most tokens that a batch gives a request which makes one: those up to its end. SGLang's overlapped batches make one behind it.
+fn tokens_to_end(total: u32, known: u32) -> u32 {
+    total.saturating_sub(known).max(1)
 }
 
 /// How many drafts of a request are right that a batch verified.
