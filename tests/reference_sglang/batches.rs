@@ -103,6 +103,8 @@ fn members(given: &Given, batch: &Value) -> Vec<BatchMember> {
             computed: number(2),
             is_prompt: true,
             is_admitted: entry[3] != "chunk",
+            drafts: 0,
+            is_padded: false,
         }
     });
     let decodes = batch["decode"].as_array().into_iter().flatten().map(|id| BatchMember {
@@ -111,6 +113,8 @@ fn members(given: &Given, batch: &Value) -> Vec<BatchMember> {
         computed: 0,
         is_prompt: false,
         is_admitted: false,
+        drafts: 0,
+        is_padded: false,
     });
     prompts.chain(decodes).collect()
 }

@@ -105,6 +105,8 @@ fn members(given: &Given, batch: &Value) -> Vec<BatchMember> {
             computed: number(2),
             is_prompt: entry[3] == "p",
             is_admitted: entry[4] == "admitted",
+            drafts: entry[5].as_u64().unwrap_or(0) as u32,
+            is_padded: entry[6] == true,
         }
     };
     list(batch, "scheduled").iter().map(member).collect()

@@ -7,15 +7,16 @@ use serde_json::Value;
 use servescope_cost::{Batch, BatchCost, LinearCost, StageTime};
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::{
-    AdapterConfig, AdapterMemory, Equals, Fleet, HostCache, HostEviction, KvGroup, KvGroups, KvGroupsOfKind,
-    LongPrefill, OffloadConnector, PoolConfig, SchedulerKind, VllmRules,
+    Acceptance, AdapterConfig, AdapterMemory, DraftMethod, DraftSchedule, Equals, Fleet, HostCache,
+    HostEviction, KvGroup, KvGroups, KvGroupsOfKind, LongPrefill, OffloadConnector, PoolConfig,
+    SchedulerKind, Speculation, VllmRules,
 };
 use servescope_tests::recorded_runs::{batch_times, flag, number, requests, whole};
-use servescope_workload::trace::{PrefixBlocks, Request, TraceMetadata};
+use servescope_workload::trace::{PrefixBlocks, RecordedDrafts, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 /// Settings that a file may have; another one would be passed over unseen.
-const SETTINGS: [&str; 22] = [
+const SETTINGS: [&str; 23] = [
     "block_size",
     "usable_blocks",
     "max_num_seqs",
@@ -38,22 +39,31 @@ const SETTINGS: [&str; 22] = [
     "num_cpu_blocks",
     "lazy_offload",
     "transfer_us",
+    "speculative",
 ];
 
 /// More than a run lasts: no wait brings a request before one of a better class.
 const NEVER_US: f64 = 1e12;
 
-/// The cost model of every pipeline stage.
+/// The cost model of every pipeline stage: verified drafts take the last one their time, and so does each pass of a drafter.
 #[derive(Debug, Clone, Copy)]
-struct Stages(LinearCost, u32);
+struct Stages {
+    linear: LinearCost,
+    count: u32,
+    verified_us: f64,
+    drafted_us: f64,
+}
 
 impl BatchCost for Stages {
     fn stages(&self) -> u32 {
-        self.1
+        self.count
     }
 
     fn stage_time(&self, batch: &Batch<'_>, is_last: bool) -> StageTime {
-        self.0.stage_time(batch, is_last)
+        let linear = self.linear.stage_time(&Batch { drafts: 0, ..*batch }, is_last);
+        let verified_us = f64::from(batch.drafts) * self.verified_us;
+        let drafted_us = f64::from(batch.drafted) * self.drafted_us;
+        StageTime { first_us: linear.first_us + verified_us + drafted_us, ..linear }
     }
 }
 
@@ -76,7 +86,7 @@ impl Given {
         }
         let config = config(given);
         let requests = requests(file);
-        let (trace, classes) = trace(&requests, config.block_size);
+        let (trace, classes) = trace(&requests, &config);
         let order = match given["policy"].as_str() {
             Some("fcfs") => QueuePolicy::Fcfs,
             Some("priority") => QueuePolicy::Priority { classes, ageing_us: NEVER_US },
@@ -90,14 +100,16 @@ impl Given {
             trace: Arc::new(trace),
             config,
             queueing: QueueConfig { policy: order, client: Client::User, predictions: None },
-            cost: Stages(
-                batch_times(file),
-                if given["pipeline_parallel_size"].is_null() {
-                    1
-                } else {
-                    whole(given, "pipeline_parallel_size")
-                },
-            ),
+            cost: Stages {
+                linear: batch_times(file),
+                count: given["pipeline_parallel_size"].as_u64().unwrap_or(1) as u32,
+                verified_us: file["law_us"]["e"].as_f64().unwrap_or(0.0),
+                // An n-gram takes no time.
+                drafted_us: config
+                    .speculation
+                    .filter(|own| own.method != DraftMethod::Ngram)
+                    .map_or(0.0, |_| number(&file["law_us"], "g")),
+            },
             file: file.clone(),
         }
     }
@@ -136,6 +148,7 @@ fn config(given: &Value) -> PoolConfig {
         block_size: whole(given, "block_size"),
         kv_groups: kv_groups(&given["windows"]),
         host_cache: host_cache(given),
+        speculation: speculation(&given["speculative"]),
         watermark_blocks,
         max_requests: whole(given, "max_num_seqs"),
         max_batch_tokens: whole(given, "max_num_batched_tokens"),
@@ -182,6 +195,29 @@ fn host_cache(given: &Value) -> Option<HostCache> {
     })
 }
 
+fn speculation(given: &Value) -> Option<Speculation> {
+    let method = match given["method"].as_str()? {
+        "ngram" => DraftMethod::Ngram,
+        "draft_model" => DraftMethod::DraftModel,
+        "eagle" | "eagle3" | "mtp" => DraftMethod::Eagle,
+        "dflash" => DraftMethod::Dflash,
+        other => panic!("unknown method {other}"),
+    };
+    let ranges = |ranges: &Vec<Value>| {
+        let of = |range: &Value| [0, 2].map(|at| range[at].as_u64().expect("a range") as u32).into();
+        DraftSchedule::new(&ranges.iter().map(of).collect::<Vec<(u32, u32)>>()).expect("ranges in order")
+    };
+    Some(Speculation {
+        method,
+        parallel_drafting: given["parallel_drafting"] == true,
+        num_speculative_tokens: whole(given, "num_speculative_tokens"),
+        by_batch_size: given["num_speculative_tokens_per_batch_size"].as_array().map(ranges),
+        lookahead_block_hashes: method == DraftMethod::Eagle
+            && given["disable_lookahead_block_hashes"] != true,
+        acceptance: Acceptance::Recorded,
+    })
+}
+
 /// A group of layers for each window; 0: full attention.
 fn kv_groups(windows: &Value) -> KvGroups {
     let Some(windows) = windows.as_array() else { return KvGroups::FULL };
@@ -201,12 +237,18 @@ fn kv_groups(windows: &Value) -> KvGroups {
 }
 
 /// The requests, and the class of each user: every priority is a user of its own.
-fn trace(requests: &[&Value], block_size: u32) -> (Trace, Vec<f64>) {
+fn trace(requests: &[&Value], config: &PoolConfig) -> (Trace, Vec<f64>) {
+    let block_size = config.block_size;
+    let looks_ahead = config.speculation.is_some_and(|own| own.lookahead_block_hashes);
+    let counts = |list: &Value| -> Vec<u64> {
+        list.as_array().into_iter().flatten().filter_map(Value::as_u64).collect()
+    };
     let adapters = requests.iter().filter_map(|request| request["adapter"].as_u64()).max();
     let adapter_rank = vec![8; adapters.map_or(0, |most| most as usize + 1)];
     let mut trace = Trace { adapter_rank, ..Trace::default() };
     let mut classes: Vec<f64> = Vec::new();
-    let mut blocks = Blocks::default();
+    let mut blocks = Blocks { looks_ahead, ..Blocks::default() };
+    let mut drafts = RecordedDrafts::default();
     let mut prefix = PrefixBlocks::new(block_size);
     for (place, request) in (0..).zip(requests) {
         let class = request["priority"].as_f64().unwrap_or(0.0);
@@ -227,29 +269,35 @@ fn trace(requests: &[&Value], block_size: u32) -> (Trace, Vec<f64>) {
         let answer = ids.split_off(ids.len().min((whole(request, "input_tokens") / block_size) as usize));
         prefix.push(ids);
         prefix.outputs.push(answer);
+        drafts.accepted.push(counts(&request["accept"]));
+        drafts.proposed.push(counts(&request["draft"]));
         if let Some(at_us) = request["cancel_us"].as_f64() {
             trace.cancellations.push((at_us, place));
         }
     }
-    trace.metadata = Some(Box::new(TraceMetadata { prefix, ..TraceMetadata::default() }));
+    trace.metadata = Some(Box::new(TraceMetadata { prefix, drafts, ..TraceMetadata::default() }));
     trace.sort_cancellations();
     (trace, classes)
 }
 
-/// Names of blocks: equal ones for equal tokens after equal blocks.
+/// Names of blocks: equal ones for equal tokens after equal blocks, and where hashes look ahead before an equal token.
 #[derive(Default)]
-pub(crate) struct Blocks(BTreeMap<(u64, Vec<u64>), u64>);
+pub(crate) struct Blocks {
+    names: BTreeMap<(u64, Vec<u64>), u64>,
+    looks_ahead: bool,
+}
 
 impl Blocks {
     pub(crate) fn of(&mut self, request: &Value, block_size: usize) -> Vec<u64> {
         let part = |key: &str| request[key].as_array().into_iter().flatten().filter_map(Value::as_u64);
         let tokens: Vec<u64> = part("tokens").chain(part("answer")).collect();
         let mut before = 0;
-        tokens
-            .chunks_exact(block_size)
-            .map(|chunk| {
-                let fresh = self.0.len() as u64 + 1;
-                before = *self.0.entry((before, chunk.to_vec())).or_insert(fresh);
+        let width = block_size + usize::from(self.looks_ahead);
+        let blocks = tokens.windows(width).step_by(block_size);
+        blocks
+            .map(|block| {
+                let fresh = self.names.len() as u64 + 1;
+                before = *self.names.entry((before, block.to_vec())).or_insert(fresh);
                 before
             })
             .collect()

@@ -8,7 +8,7 @@ use servescope_tests::recorded_runs::list;
 
 /// Kinds of runs by the start of their names, and what the engine lacks for them; `None`: nothing.
 const KINDS: [(&str, Option<&str>); 7] = [
-    ("spec", Some("speculative decoding by accepted drafts of each verification")),
+    ("spec", None),
     ("pd", Some("prefill and decode engines with a pull connector")),
     ("offload", None),
     ("dp_dense", Some("engines behind one front end's internal load balancing")),
@@ -16,9 +16,6 @@ const KINDS: [(&str, Option<&str>); 7] = [
     ("streaming", Some("sessions whose input comes in chunks")),
     ("window", None),
 ];
-
-/// Settings of parts that an engine does not have here. They are absent or off.
-const ABSENT: [&str; 1] = ["speculative"];
 
 /// The runs that the engine follows; says how many of the others there are, and why they are left out.
 pub(crate) fn runs() -> Vec<PathBuf> {
@@ -53,10 +50,6 @@ pub(crate) fn of_one_engine(file: &Value) -> Value {
         config.remove("kv_load_failure_policy");
         config.insert("transfer_us".to_owned(), file["transfer_us"].clone());
     }
-    for setting in ABSENT {
-        let value = config.remove(setting).unwrap_or_default();
-        assert!(value.is_null(), "{setting} is {value}");
-    }
     let iterations: Vec<Value> =
         file["iterations"][0].as_array().expect("iterations").iter().map(iteration).collect();
     let results: Vec<Value> = list(file, "results").iter().map(|own| result(own, &iterations)).collect();
@@ -72,7 +65,8 @@ fn object(value: &Value) -> Map<String, Value> {
 fn iteration(iteration: &Value) -> Value {
     let member = |own: &Value| {
         let admitted = if own["admitted"] == true { "admitted" } else { "" };
-        json!([own["id"], own["tokens"], own["computed"], own["kind"], admitted])
+        let padded = own["padded"] == true;
+        json!([own["id"], own["tokens"], own["computed"], own["kind"], admitted, own["drafts"], padded])
     };
     let mut iteration = object(iteration);
     let scheduled: Vec<Value> = iteration["scheduled"].as_array().into_iter().flatten().map(member).collect();

@@ -2069,6 +2069,8 @@ export type RunMemory = {
   other_gb: number,
   /** Adapters that stay, or LoRA slots. */
   adapters_gb: number,
+  /** Weights of the drafter of speculative decoding. */
+  drafter_gb: number,
   /** KV cache. */
   kv_gb: number,
   /** What is left alone. */
@@ -2268,6 +2270,24 @@ export type SourceInfo = {
   assumed_outputs: number,
   /** The length in tokens that each of them was given; 0 = none. */
   assumed_output_tokens: number,
+};
+
+/** What speculative decoding did, of all replicas. */
+export type SpeculationUse = {
+  /** Tokens of a verification in the mean: its right drafts and one more. */
+  acceptance_length: number | null,
+  /** Right drafts over verified ones. */
+  acceptance_rate: number | null,
+  /** Times that drafts of a request were verified. */
+  verifications: number,
+  /** Drafts that were verified. */
+  drafted_tokens: number,
+  /** Those of them that were right. */
+  accepted_tokens: number,
+  /** Those that were not: their rows came to nothing. */
+  rejected_tokens: number,
+  /** The share of verifications in which at least the first, the first two, … drafts were right. */
+  accepted_per_position: Array<number>,
 };
 
 /** Groups of requests in `time_split`. */
@@ -2704,7 +2724,7 @@ export type Summary = {
   pd_ratio: number | null,
   /** Time to first token. */
   ttft_s: Distribution,
-  /** Every gap between two tokens of a request. */
+  /** Every gap between two tokens of a request; tokens of one verification come together, and have one gap. */
   tbt_s: Distribution,
   /** Mean gap of each request of at least two tokens. */
   tpot_s: Distribution,
@@ -2726,6 +2746,8 @@ export type Summary = {
   prefix_cache: PrefixCacheUse | null,
   /** What the tiers of host memory did; missing where there is none. */
   host_cache?: HostCacheUse,
+  /** What speculative decoding did; missing where no draft was verified. */
+  speculation?: SpeculationUse,
   /** What the router believed of it; missing where it keeps no index. */
   routing?: RoutingUse,
   /** The GPU. */

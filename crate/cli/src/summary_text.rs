@@ -118,6 +118,7 @@ fn of_memory(memory: &RunMemory) -> String {
         ("CUDA graphs", memory.graphs_gb),
         ("context and kernels", memory.other_gb),
         ("adapters", memory.adapters_gb),
+        ("drafter", memory.drafter_gb),
         ("KV cache", memory.kv_gb),
         ("left alone", memory.margin_gb),
     ];
@@ -143,6 +144,21 @@ fn engine_lines(run: &Summary, users: ServiceFairness) -> Vec<(&'static str, Str
         lines.push((
             "prefix cache",
             format!("hit rate {rate}: {cached} of {looked_up} prompt tokens looked up"),
+        ));
+    }
+    if let Some(drafts) = &run.speculation {
+        let length = drafts.acceptance_length.unwrap_or(1.0);
+        let shares: Vec<String> =
+            drafts.accepted_per_position.iter().map(|&share| percent(Some(share))).collect();
+        lines.push((
+            "speculation",
+            format!(
+                "{length:.2} tokens a verification: of {} drafts {} right, {} wrong; by position {}",
+                drafts.drafted_tokens,
+                drafts.accepted_tokens,
+                drafts.rejected_tokens,
+                shares.join(", ")
+            ),
         ));
     }
     if let Some(host) = &run.host_cache {

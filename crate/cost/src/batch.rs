@@ -30,6 +30,10 @@ pub struct Batch<'a> {
     pub any_adapter: bool,
     /// What its LoRA operators work on.
     pub lora: LoraBatch,
+    /// Drafts that are verified, summed over the requests that decode: tokens beside those that they decode.
+    pub drafts: u32,
+    /// Drafts that are made for each request behind it.
+    pub drafted: u32,
 }
 
 /// The LoRA adapters of an iteration, as operators that group requests by adapter see them (S-LoRA's MBGMM and MBGMV,
@@ -61,6 +65,16 @@ impl Batch<'_> {
     /// Prompt tokens of the iteration.
     pub fn prompt_tokens(&self) -> u32 {
         self.chunks.iter().map(|c| c.tokens).sum()
+    }
+
+    /// Rows that its products work on: tokens of prompts, one for each request that decodes, and drafts.
+    pub fn rows(&self) -> u32 {
+        self.prompt_tokens() + self.decodes + self.drafts
+    }
+
+    /// Rows of which the head makes logits: one for each request, and drafts.
+    pub fn logit_rows(&self) -> u32 {
+        self.requests() + self.drafts
     }
 
     /// Requests in the iteration.
@@ -326,7 +340,8 @@ pub(crate) fn decode_usage_of(cost: &impl BatchCost, decodes: u32) -> DecodeUsag
 /// Iterations for which a time without bounds is taken to be valid at once.
 const LONG: u32 = u32::MAX / 4;
 
-/// One stage; an iteration that mixes prompts with decoding costs both parts and one host overhead.
+/// One stage; an iteration that mixes prompts with decoding costs both parts and one host overhead. A draft costs as much as a
+/// request without its KV tokens.
 impl BatchCost for LinearCost {
     fn stages(&self) -> u32 {
         1
@@ -348,7 +363,7 @@ impl BatchCost for LinearCost {
                 return StageTime::once(prefill_us);
             }
         }
-        let requests = f64::from(batch.decodes);
+        let requests = f64::from(batch.decodes + batch.drafts);
         let mut decode_us = self.overhead_us
             + self.decode_base_us
             + self.decode_per_request_us * requests
@@ -382,7 +397,7 @@ impl BatchCost for LinearCost {
             add(OperatorClass::Host, self.overhead_us);
             add(
                 OperatorClass::Unattributed,
-                self.decode_base_us + self.decode_per_request_us * f64::from(batch.decodes),
+                self.decode_base_us + self.decode_per_request_us * f64::from(batch.decodes + batch.drafts),
             );
             add(OperatorClass::DecodeAttention, self.decode_per_kv_token_us * batch.decode_kv_tokens);
             let ranks_us = self.adapters.decode_per_rank_us * batch.rank_sum as f64;

@@ -20,6 +20,7 @@ pub mod models;
 pub mod nodes;
 pub mod profile;
 pub mod roofline;
+pub mod speculative;
 
 pub use batch::{
     Batch, BatchCost, Chunk, DecodeUsage, LoraBatch, OperatorClass, OperatorTime, Peak, StageParts,
@@ -34,3 +35,4 @@ pub use gpus::Gpu;
 pub use linear::{AdapterCost, LinearCost, LinearDecode};
 pub use models::Model;
 pub use roofline::{Corrections, HostTime, LoraKernels, Roofline};
+pub use speculative::{DraftPass, Drafter, Speculative};

@@ -144,14 +144,7 @@ mod tests {
     fn coefficients_add_up() {
         let chunk = |tokens| Chunk { kv_tokens: 0, tokens };
         let prompts = [chunk(60), chunk(50), chunk(55)];
-        let plain = Batch {
-            chunks: &[],
-            decodes: 0,
-            decode_kv_tokens: 0.0,
-            rank_sum: 0,
-            any_adapter: true,
-            lora: LoraBatch::default(),
-        };
+        let plain = Batch { any_adapter: true, ..Batch::default() };
         let prefill = PLAIN.stage_time(&Batch { chunks: &prompts, ..plain }, true);
         assert_eq!(prefill.first_us, 43_000.0);
         let decode = Batch { decodes: 3, decode_kv_tokens: 160.0, rank_sum: 48, ..plain };

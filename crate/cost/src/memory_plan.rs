@@ -1,5 +1,6 @@
 //! What fits: weights and KV cache against the memory of the GPUs.
 
+mod drafter;
 pub mod sglang;
 pub mod vidur;
 pub mod vllm;
@@ -7,4 +8,5 @@ mod weights;
 mod whole;
 
 pub use crate::model_shape::ModelShape;
+pub use drafter::{DrafterMemory, layer_behind};
 pub use whole::{Ask, MemoryPlan, Reserve};

@@ -475,6 +475,7 @@ mod tests {
                     tokens: ranks.min(77) as u32,
                     token_ranks: 3 * ranks,
                 },
+                ..Batch::default()
             };
             let parts = cost.stage_parts(&batch)[usize::from(last)];
             prop_assert!(parts.iter().all(|us| us.is_finite() && *us >= 0.0));

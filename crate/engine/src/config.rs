@@ -5,6 +5,7 @@ pub(crate) mod host_cache;
 pub(crate) mod kv_groups;
 pub(crate) mod routing;
 pub(crate) mod sglang;
+pub(crate) mod speculation;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use servescope_cost::BatchCost;
 use crate::custom_scheduler::CustomScheduler;
 use routing::{RouterConstants, RouterView};
 use sglang::SglangRules;
+use speculation::Speculation;
 
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -295,6 +297,8 @@ pub struct PoolConfig {
     pub vllm: VllmRules,
     /// The settings of SGLang's scheduler.
     pub sglang: SglangRules,
+    /// Speculative decoding (vLLM v1); `None`: requests decode a token each.
+    pub speculation: Option<Speculation>,
     /// Whether a request is admitted only with memory for its prompt and longest output, so that no request is ever preempted
     /// (vLLM, Sarathi-Serve, vLLM v1; static and Orca batches always do so, for the longest request).
     pub reserve: bool,
@@ -327,6 +331,44 @@ impl PoolConfig {
     /// The tier of host memory, where it works.
     pub(crate) fn host_tier(&self) -> Option<HostCache> {
         self.host_cache.filter(|_| self.prefix_cache && self.kv_groups == KvGroups::FULL)
+    }
+
+    /// Speculative decoding, where the scheduler has it and it makes drafts.
+    pub(crate) fn drafting(&self) -> Option<&Speculation> {
+        let is_on = self.scheduler == SchedulerKind::VllmV1;
+        self.speculation.as_ref().filter(|own| is_on && own.num_speculative_tokens > 0)
+    }
+
+    /// Tokens for which a running request has KV slots that has so many scheduled: behind them the drafter writes.
+    pub(crate) fn slots_for(&self, tokens: u32) -> u32 {
+        let ahead = self.drafting().map_or(0, Speculation::lookahead_tokens);
+        if ahead == 0 {
+            tokens
+        } else {
+            tokens.saturating_add(ahead).min(self.max_request_tokens.max(tokens))
+        }
+    }
+
+    /// Tokens for which a prompt that is being read needs slots until it decodes (`_request_remaining_blocks`).
+    pub(crate) fn tokens_to_end(&self, known: u32) -> u32 {
+        let drafts = |own: &Speculation| 1 + own.num_speculative_tokens + own.lookahead_tokens();
+        known + self.drafting().map_or(0, drafts)
+    }
+
+    /// How many of the known tokens of a request can be in blocks that other requests find.
+    pub(crate) fn findable_tokens(&self, known: u32) -> u32 {
+        known - u32::from(self.hashes_look_ahead() && known > 0)
+    }
+
+    /// Whether the last block that a request finds is computed again, for the drafter's KV memory.
+    pub(crate) fn drops_last_found(&self) -> bool {
+        self.drafting().is_some_and(Speculation::reads_ahead) && !self.hashes_look_ahead()
+    }
+
+    /// Whether a block's hash covers the token behind it, too. A tier below the KV cache knows blocks by plain hashes.
+    fn hashes_look_ahead(&self) -> bool {
+        self.drafting().is_some_and(|own| own.reads_ahead() && own.lookahead_block_hashes)
+            && self.host_tier().is_none()
     }
 
     /// LoRA slots of a replica; none where adapters are not kept in slots, or no request has one.
@@ -406,6 +448,7 @@ impl Default for PoolConfig {
             prefix_cache: false,
             vllm: VllmRules::default(),
             sglang: SglangRules::default(),
+            speculation: None,
             reserve: false,
             preemption: Preemption::Recompute,
             max_input_tokens: u32::MAX,

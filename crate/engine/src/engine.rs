@@ -286,6 +286,7 @@ impl Fleet {
             decisions: self.record.decisions.into_decisions(),
             phases: self.record.phases.into_phases(),
             prefix_lookups,
+            drafts: self.record.drafts,
             gateway,
             counters,
             routing,

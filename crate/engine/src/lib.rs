@@ -39,6 +39,7 @@ pub use config::host_cache::{HostCache, HostEviction, OffloadConnector};
 pub use config::kv_groups::{KvGroup, KvGroups, KvGroupsOfKind};
 pub use config::routing::{CountSource, IndexKind, MissTarget, RouterConstants, RouterView};
 pub use config::sglang::{RadixEviction, RetractionPolicy, SchedulePolicy, SglangRules};
+pub use config::speculation::{Acceptance, DraftMethod, DraftSchedule, MOST_DRAFTS, Speculation};
 pub use config::{
     CountChange, Equals, FleetConfig, LongPrefill, Pool, PoolConfig, Preemption, RouterKind, SchedulerKind,
     VllmRules,
@@ -49,7 +50,7 @@ pub use gateway::proxy::snapshot::GatewaySnapshot;
 pub use record::decisions::passes::AdapterLoad;
 pub use record::kv_copies::KvCopy;
 pub use record::replica_life::ReplicaLife;
-pub use record::{decisions, observer, request_phases, request_timings, sampler, timeline};
+pub use record::{decisions, drafts, observer, request_phases, request_timings, sampler, timeline};
 pub use replica::adapters;
 pub use replica::queue::waiting_queue::listing::QueueKeyKind;
 pub use replica::{peak_memory, queue, snapshot};

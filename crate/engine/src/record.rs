@@ -1,6 +1,7 @@
 //! What a run writes down.
 
 pub mod decisions;
+pub mod drafts;
 pub(crate) mod kv_copies;
 pub mod observer;
 pub(crate) mod replica_life;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use servescope_workload::RequestId;
 
 use crate::record::decisions::DecisionLog;
+use crate::record::drafts::DraftPositions;
 use crate::record::kv_copies::KvCopy;
 use crate::record::request_phases::PhaseLog;
 use crate::record::timeline::{
@@ -36,6 +38,8 @@ pub(crate) struct EventLog {
     pub(crate) kv_copies: Vec<KvCopy>,
     pub(crate) decisions: DecisionLog,
     pub(crate) phases: PhaseLog,
+    /// What became of drafts; `None`: none was verified.
+    pub(crate) drafts: Option<Box<DraftPositions>>,
     /// Whether a scheduling policy ever had two waiting requests to choose from.
     pub(crate) had_choice: bool,
     /// Requests that ended and were not yet reported, where a client waits for that.

@@ -11,6 +11,7 @@ use crate::client::Client;
 use crate::config::SchedulerKind;
 use crate::gateway::GatewayLog;
 use crate::record::decisions::{Decision, RoutingChoice};
+use crate::record::drafts::{DraftPositions, RequestDrafts};
 use crate::record::replica_life::ReplicaLife;
 use crate::record::request_phases::RequestPhases;
 use crate::record::request_state::RequestState;
@@ -116,6 +117,8 @@ pub struct Report {
     pub phases: Option<Box<RequestPhases>>,
     /// What each replica's prefix cache was asked for; empty where there is none.
     pub prefix_lookups: Vec<PrefixLookups>,
+    /// What became of drafts by their position; `None`: none was verified.
+    pub drafts: Option<Box<DraftPositions>>,
     /// What every client was charged, where the scheduling policy keeps accounts.
     pub counters: Option<Counters>,
     /// What the proxy wrote down, if there was one.
@@ -170,6 +173,11 @@ impl Report {
     /// What a request found cached of its prompt when it was first admitted; `None`: nothing was looked up, or it was not admitted.
     pub fn found_prompt(&self, id: usize) -> Option<FoundPrompt> {
         self.served.found.get(id).copied().flatten()
+    }
+
+    /// What became of the drafts of a request; nothing without speculative decoding.
+    pub fn drafts(&self, id: usize) -> RequestDrafts {
+        self.served.drafts.get(id).copied().unwrap_or_default()
     }
 
     /// When its first token was there, microseconds; from its arrival to then is its TTFT.

@@ -17,6 +17,7 @@ mod orders;
 mod output_bounds;
 mod own_models;
 mod routers;
+mod speculation;
 mod stories;
 mod time_error;
 mod timed_profiles;

@@ -176,6 +176,24 @@ fn on_sglang_tokens_stall_for_prompts() {
     });
 }
 
+/// Rows of drafts and a drafter that reads prompts cost first tokens where the room is nearly full; half as many requests get their
+/// tokens almost twice as fast.
+#[test]
+fn drafts_delay_first_tokens_in_a_nearly_full_room() {
+    both_sides("will_drafts", |seed, without, with| {
+        let mean = |run: &Summary| run.ttft_s.mean.expect("requests");
+        assert!(mean(with) > 1.35 * mean(without), "seed {seed}: {} {}", mean(with), mean(without));
+        assert!(with.tpot_s.p50 > without.tpot_s.p50.map(|s| 0.7 * s), "seed {seed}");
+    });
+    let (without, with) = sides("will_drafts");
+    let half = |side: &Scenario| {
+        let mut side = side.clone();
+        side.set_text("workload.rate_rps", "20").unwrap();
+        summary(&side, 1).tpot_s.p50.expect("requests")
+    };
+    assert!(half(&with) < 0.62 * half(&without), "{} {}", half(&with), half(&without));
+}
+
 #[test]
 fn a_router_that_knows_the_caches_halves_the_ttft_of_agents() {
     both_sides("will_router", |seed, turn, with| {

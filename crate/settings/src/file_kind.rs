@@ -3,6 +3,7 @@
 
 mod launch_line;
 mod outline;
+mod speculative_config;
 mod tool;
 
 use serde_json::Value as Json;

@@ -9,6 +9,7 @@
 //! assert_eq!(scenario.problems(), []);
 //! ```
 
+mod acceptance_tables;
 pub mod diagnostic;
 pub mod expected_error;
 pub mod file_kind;

@@ -300,7 +300,7 @@ mod tests {
                 Kind::Whole { min, max, .. } => Value::Number((min + (max - min) * 0.37).floor()),
                 Kind::Choice(names) => Value::Choice(names[names.len() - 1]),
                 Kind::Flag(on) => Value::Flag(!on),
-                Kind::List { .. } => Value::List(vec![3.0, 1.0, 2.0]),
+                Kind::List { max, .. } => Value::List([3.0, 1.0, 2.0].map(|x: f64| x.min(max)).to_vec()),
                 Kind::Text { .. } => Value::Text(" a|\\n&b=#%+é;\n'".to_owned()),
             };
             let mut scenario = Scenario::of_version(4);

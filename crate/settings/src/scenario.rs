@@ -19,6 +19,7 @@ mod sampling;
 pub mod scheduler;
 mod service;
 mod sglang;
+mod speculation;
 mod timed;
 pub mod vllm;
 mod workload;

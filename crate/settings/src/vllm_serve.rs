@@ -36,6 +36,7 @@ pub fn vllm_serve(scenario: &Scenario, traffic: Option<&Traffic>) -> Result<Stri
     flags.layout();
     flags.memory();
     flags.batching();
+    flags.speculation();
     flags.adapters(traffic);
     flags.not_flags();
     flags.all_others();
@@ -171,6 +172,39 @@ impl ServerFlags<'_> {
             "priority" => self.priority(),
             order => self.left_out.push(format!("scheduler.order={order}: vLLM's queue is fcfs or priority")),
         }
+    }
+
+    /// How many drafts are right is the traffic's, and what they cost the GPU's: neither is a flag.
+    fn speculation(&mut self) {
+        if !self.scenario.speculates() {
+            return;
+        }
+        let method = self.scenario.choice(Id::SpecMethod);
+        let drafts = self.scenario.number(Id::SpecTokens);
+        let mut fields =
+            vec![format!("\"method\": \"{method}\""), format!("\"num_speculative_tokens\": {drafts}")];
+        if method == "draft_model" {
+            let model = self.scenario.choice(Id::SpecDraftModel);
+            fields.push(format!("\"model\": \"{model}\""));
+            self.left_out.push(format!("{model}: the draft model's folder or its name on Hugging Face"));
+        } else if method == "eagle" {
+            self.left_out.push("the EAGLE head is a checkpoint of its own, named as \"model\"".to_owned());
+        }
+        let ranges = match self.scenario.choice(Id::SpecGate) {
+            "batch_below" => {
+                let below = self.scenario.number(Id::SpecBelow);
+                Some(format!("[1, {}, {drafts}], [{below}, {}, 0]", below - 1.0, below.max(100_000.0)))
+            }
+            "dynamic" => {
+                let list = self.scenario.get(Id::SpecSchedule);
+                let Value::List(list) = list else { return };
+                let ranges = list.chunks_exact(3).map(|own| format!("[{}, {}, {}]", own[0], own[1], own[2]));
+                Some(ranges.collect::<Vec<_>>().join(", "))
+            }
+            _ => None,
+        };
+        fields.extend(ranges.map(|ranges| format!("\"num_speculative_tokens_per_batch_size\": [{ranges}]")));
+        self.lines.push(format!("--speculative-config '{{{}}}'", fields.join(", ")));
     }
 
     /// vLLM reads the class of each request from its body, and knows no ageing.

@@ -28,6 +28,7 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
             "fleets",
             "routers",
             "kv-tiers",
+            "speculation",
             "what-combines",
             "roofline",
             "own-model",

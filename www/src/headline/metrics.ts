@@ -20,7 +20,7 @@ export interface Note {
   /** Path in the summary; also the public hook. */
   id: string;
   /** A message with `{value}`. */
-  says: `metric.note.${'pool_tokens' | 'hit_rate' | 'host_hit_rate'}`;
+  says: `metric.note.${'pool_tokens' | 'hit_rate' | 'host_hit_rate' | 'acceptance_length' | 'rejected_drafts'}`;
   kind: NumberKind;
   of(summary: Summary): number | null;
 }
@@ -42,7 +42,10 @@ export const METRICS: readonly Metric[] = [
   metric('tbt_s.p99', 'seconds', '', 'less', (summary) => summary.tbt_s.p99),
   metric('e2e_s.p50', 'seconds', '', 'less', (summary) => summary.e2e_s.p50),
   metric('requests.rejected_total', 'count', '', 'less', (summary) => summary.requests.rejected_total),
-  metric('output_tokens_per_s', 'number', 'tokens/s', 'more', (summary) => summary.output_tokens_per_s),
+  metric('output_tokens_per_s', 'number', 'tokens/s', 'more', (summary) => summary.output_tokens_per_s, [
+    { id: 'speculation.acceptance_length', says: 'metric.note.acceptance_length', kind: 'number', of: (summary) => summary.speculation?.acceptance_length ?? null },
+    { id: 'speculation.rejected_tokens', says: 'metric.note.rejected_drafts', kind: 'count', of: (summary) => summary.speculation?.rejected_tokens ?? null },
+  ]),
   metric('kv.peak_usage', 'share', '', 'neither', (summary) => summary.kv.peak_usage, [
     { id: 'kv.pool_tokens', says: 'metric.note.pool_tokens', kind: 'count', of: (summary) => summary.kv.pool_tokens },
     { id: 'prefix_cache.hit_rate', says: 'metric.note.hit_rate', kind: 'share', of: (summary) => summary.prefix_cache?.hit_rate ?? null },

@@ -102,7 +102,7 @@ describe('the glossary', () => {
 
 describe('the names of options', () => {
   /** Products are named as their makers name them. */
-  const named = (parameter: string): boolean => ['fleet.gpu', 'fleet.model', 'fleet.weights', 'fleet.kv_format'].includes(parameter);
+  const named = (parameter: string): boolean => ['fleet.gpu', 'fleet.model', 'fleet.weights', 'fleet.kv_format', 'cost.speculation.draft_model', 'cost.speculation.table'].includes(parameter);
 
   it('are there for every value of every choice', () => {
     for (const [parameter, values] of Object.entries(OPTIONS)) {

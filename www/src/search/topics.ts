@@ -37,11 +37,11 @@ export const LIMITS: readonly Limit[] = [
     words: 'EP MoE mixture of experts all-to-all DeepEP wide EP data parallel attention DP attention 混合专家',
   },
   {
-    id: 'speculation', row: 'speculative decoding',
-    title: { en: 'Speculative decoding: not modelled', zh: '投机解码：未建模' },
+    id: 'speculation', row: 'speculative decoding of other schedulers and by other methods',
+    title: { en: 'Speculative decoding of other schedulers and methods: not modelled', zh: '其他调度器与其他方法的投机解码：未建模' },
     instead: {
-      en: 'Each decoding request gets one token an iteration. Instead: divide the lengths of outputs by the acceptance length of your server. This gives a lower bound of the times, because a verify step takes longer than a decode step.',
-      zh: '每个解码请求每次迭代得到一个 token。替代办法：将输出长度除以你的服务器的接受长度。由于验证步比解码步更慢，这样得到的是耗时的下界。',
+      en: 'Speculative decoding is simulated under vLLM v1: choose it there, with the drafts and the acceptance of your server. Under another scheduler a request gets one token an iteration.',
+      zh: '投机解码在 vLLM v1 下模拟：请在那里选择，并填入你的服务器的草稿数与接受率。在其他调度器下，每个请求每次迭代得到一个 token。',
     },
     words: 'speculative speculation draft model draft tokens EAGLE Medusa MTP n-gram acceptance length verify 推测解码 草稿模型 接受长度',
   },
@@ -73,7 +73,7 @@ export const LIMITS: readonly Limit[] = [
     words: 'LMCache Mooncake store HiCache disk NVMe SSD remote store tier offload 磁盘 共享存储 分层',
   },
   {
-    id: 'images', row: 'images and their encoder, drafters in the memory plan',
+    id: 'images', row: 'images and their encoder in the memory plan',
     title: { en: 'Memory of images and drafters: not modelled', zh: '图像与草稿模型的显存：未建模' },
     instead: {
       en: 'The KV cache of a model with images is up to 2 GiB too large here. Instead: set the size of the KV cache that your server prints when it starts.',
@@ -176,6 +176,7 @@ export const PRESET_WORDS: Readonly<Record<string, string>> = {
   will_router: 'router, routing, prefix-aware routing, cache-aware router, cache-aware routing, KV-aware routing, load balancer, load balancing, session affinity, sticky sessions, agentic, agentic router, '
     + 'agentic traffic, coding agents, tool calls, 路由, 路由器, 哪个路由器, 负载均衡, 缓存感知路由, 会话亲和, 编程智能体, 工具调用',
   will_sglang: 'SGLang or vLLM, SGLang vs vLLM, spiky ITL, ITL spikes, token stalls, prefill first, prefill stalls decode, inter-token latency spikes, SGLang 还是 vLLM, token 停顿, 预填充优先',
+  will_drafts: 'MTP, EAGLE, speculative decoding slower, draft tokens, is MTP worth it, acceptance rate, 投机解码 变慢, 草稿 token',
   will_flags: 'vllm serve, 启动参数',
 };
 
@@ -195,6 +196,7 @@ export const DOCS: readonly DocsPage[] = [
   { page: 'fit-and-twin', title: { en: 'A trace, its fit, and its twin', zh: 'trace、拟合与合成 trace' }, words: 'fit distribution synthetic 拟合' },
   { page: 'gateway', title: { en: 'The gateway', zh: '网关' }, words: 'quota rate limit RPM TPM 429 retry 配额 限流' },
   { page: 'glossary', title: { en: 'Glossary', zh: '词汇表' }, words: 'terms definitions 术语' },
+  { page: 'speculation', title: { en: 'Speculative decoding', zh: '投机解码' }, words: 'speculative MTP EAGLE draft model n-gram acceptance length 推测解码 草稿模型 接受长度' },
   { page: 'kv-tiers', title: { en: 'Host memory for KV blocks', zh: '存放 KV 块的主机内存' }, words: 'KV offload offloading tier CPU memory agents sessions KV transfer connector kv_offloading_size LMCache HiCache 主机内存 卸载 分层 智能体' },
   { page: 'lessons', title: { en: 'Lessons: notes for a teacher', zh: '课程：教师说明' }, words: 'class course teaching embed 教学 课堂' },
   { page: 'limits', title: { en: 'Limits: what is not simulated', zh: '局限：没有模拟什么' }, words: 'not modelled unsupported missing bounds 不支持 未建模' },
@@ -243,6 +245,7 @@ export const SECTIONS: readonly SectionPlace[] = [
 export const PARAMETER_WORDS: Readonly<Record<string, string>> = {
   'fleet.weights': 'quantization quantisation quantized FP8 INT8 INT4 AWQ GPTQ 量化',
   'fleet.kv_format': 'quantization KV cache quantization KV cache dtype 量化',
+  'cost.speculation.method': 'speculative decoding speculation MTP EAGLE draft model n-gram num_speculative_tokens speculative-config 推测解码 草稿',
   'fleet.host_cache.gib': 'KV offload offloading CPU offload host memory tier kv_offloading_size 主机内存 卸载 分层',
   'scheduler.prefix_cache': 'RadixAttention radix APC prompt caching system prompt cache hit rate 提示词缓存 命中率',
   'workload.sessions.kind': 'agent agents agentic tool call tool calls multi-turn chat conversation 智能体 工具调用 多轮',

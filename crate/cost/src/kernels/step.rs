@@ -238,7 +238,9 @@ impl KernelCost {
                         sum.add(OperatorClass::PrefillAttention, all, "attention_prefill");
                     }
                     if batch.decodes > 0 {
-                        let us = beside * span.decode.at(requests, batch.decode_kv_tokens / requests).0;
+                        let base = |met, queries, kv| self.peaks.prefill_us(&span.heads, met, queries, kv);
+                        let timed_us = span.decode.at(requests, batch.decode_kv_tokens / requests).0;
+                        let us = beside * verified_us(batch, timed_us, span.heads.window, base);
                         let all = [span.layers, requests, span.layers * us];
                         sum.add(OperatorClass::DecodeAttention, all, "attention_decode");
                     }
@@ -253,7 +255,9 @@ impl KernelCost {
                     sum.add(OperatorClass::PrefillAttention, all, "latent_attention_prefill");
                 }
                 if batch.decodes > 0 {
-                    let us = beside * decode.at(requests, batch.decode_kv_tokens / requests).0;
+                    let base = |met, queries, kv| self.peaks.latent_us(*heads, queries, met, kv, *kv_bytes);
+                    let timed_us = decode.at(requests, batch.decode_kv_tokens / requests).0;
+                    let us = beside * verified_us(batch, timed_us, f64::INFINITY, base);
                     let all = [layers, requests, layers * us];
                     sum.add(OperatorClass::DecodeAttention, all, "latent_attention_decode");
                 }
@@ -325,7 +329,7 @@ impl KernelCost {
         if let Some(reduce) = &self.all_reduce {
             self.all_reduces(sums, reduce, layers, tokens);
         }
-        let asked = f64::from(batch.requests());
+        let asked = f64::from(batch.logit_rows());
         let last = &mut sums[1];
         last.add(OperatorClass::Linear, [1.0, asked, self.product_us(&self.head, asked)], "head");
         // The logits at 32 bits: softmax and a draw pass over them three times.
@@ -357,7 +361,7 @@ impl KernelCost {
 
     /// What an iteration costs a stage before the last, and the last one. The kernels of a layer are asked for once.
     fn stage_sums(&self, batch: &Batch<'_>, mut layers: OperatorSum) -> [OperatorSum; 2] {
-        let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
+        let tokens = f64::from(batch.rows());
         if tokens == 0.0 {
             return [layers.clone(), layers];
         }
@@ -385,6 +389,18 @@ impl KernelCost {
         }
         sums
     }
+}
+
+/// Attention of requests that decode in a layer, of which `timed_us` was measured for one query each: the KV tokens are read once for
+/// all drafts of a request, unless their products take longer than that. `base`: query and KV tokens that meet, queries, KV tokens.
+fn verified_us(batch: &Batch<'_>, timed_us: f64, window: f64, base: impl Fn(f64, f64, f64) -> f64) -> f64 {
+    if batch.drafts == 0 {
+        return timed_us;
+    }
+    let requests = f64::from(batch.decodes);
+    let queries = f64::from(batch.decodes + batch.drafts);
+    let read = batch.decode_kv_tokens.min(requests * window);
+    timed_us.max(base(read * queries / requests, queries, read))
 }
 
 impl BatchCost for KernelCost {

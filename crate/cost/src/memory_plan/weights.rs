@@ -14,6 +14,11 @@ const MXFP4_EXPERT: u32 = 128;
 /// Weights of the stage that has most layers, as the checkpoint has them. With several stages that one is taken to have either
 /// the embedding or the head beside them.
 pub(super) fn weight_bytes(deployment: &Deployment) -> f64 {
+    layer_bytes(deployment) + table_bytes(deployment)
+}
+
+/// Embedding and head.
+pub(super) fn table_bytes(deployment: &Deployment) -> f64 {
     let model = &deployment.model;
     let rows = model.vocabulary.next_multiple_of(VOCABULARY_ROWS);
     let table = f64::from(rows) * f64::from(model.hidden) / f64::from(deployment.tensor_parallel.max(1));
@@ -23,10 +28,16 @@ pub(super) fn weight_bytes(deployment: &Deployment) -> f64 {
         (true, _) | (false, 2..) => wide,
         (false, _) => wide + head,
     };
+    tables * table
+}
+
+/// The layers.
+pub(super) fn layer_bytes(deployment: &Deployment) -> f64 {
+    let (model, wide) = (&deployment.model, WeightFormat::Bf16.bytes());
     let extras = f64::from(model.layers) * f64::from(model.layer_extras) + f64::from(model.extras);
     let matrices = shared_matrices(deployment) * deployment.matrix_bytes();
     let share = stage_share(deployment);
-    (matrices + kept_at_16_bits(deployment) + wide * extras) * share + tables * table
+    (matrices + kept_at_16_bits(deployment) + wide * extras) * share
 }
 
 /// What the kernels keep beside them: experts filled up, and the copies of latent attention's matrices that decoding works with

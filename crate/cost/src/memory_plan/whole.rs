@@ -1,5 +1,6 @@
 //! The plan of one replica: what lies on the GPU that has most to hold, and how many KV tokens that leaves room for.
 
+use super::drafter::DrafterMemory;
 use super::vllm::{self, Profiled, VllmVersion};
 use super::weights::{kernel_bytes, weight_bytes};
 use crate::deployment::Deployment;
@@ -33,6 +34,8 @@ pub struct Ask {
     pub largest: Profiled,
     /// Bytes for adapters on each GPU: of all that stay on the GPU, or of its LoRA slots.
     pub adapter_bytes: f64,
+    /// The drafter of speculative decoding; nothing without.
+    pub drafter: DrafterMemory,
     /// What is reserved.
     pub reserve: Reserve,
     /// Bytes for the KV cache of each GPU, whatever the reserve; 0: what is left.
@@ -56,11 +59,13 @@ pub struct MemoryPlan {
     pub other_bytes: f64,
     /// Adapters that stay, or LoRA slots.
     pub adapter_bytes: f64,
+    /// Weights of the drafter of speculative decoding.
+    pub drafter_bytes: f64,
     /// What is left alone.
     pub margin_bytes: f64,
     /// KV cache: what is left, or what is asked for.
     pub kv_bytes: f64,
-    /// Bytes of a KV token on this GPU, within every window.
+    /// Bytes of a KV token on this GPU, within every window, the drafter's counted.
     pub kv_token_bytes: f64,
     /// Blocks that a replica gives to requests.
     pub blocks: u32,
@@ -79,7 +84,11 @@ impl MemoryPlan {
         let memory_bytes = deployment.gpu.memory_bytes;
         let weight_bytes = weight_bytes(deployment);
         let adapter_bytes = ask.adapter_bytes;
-        let kv_token_bytes = kv_token_bytes(deployment);
+        let drafter_bytes = ask.drafter.weight_bytes;
+        let target_token_bytes = kv_token_bytes(deployment);
+        let kv_token_bytes = target_token_bytes + ask.drafter.kv_token_bytes;
+        // Which share of each block is the target model's.
+        let target = if ask.drafter.kv_token_bytes > 0.0 { target_token_bytes / kv_token_bytes } else { 1.0 };
         let (activation_bytes, graph_bytes, other_bytes, margin) = match ask.reserve {
             Reserve::Margin(margin) => (activation_bytes(deployment, &ask.largest), 0.0, 0.0, margin),
             Reserve::Sglang { static_share } => {
@@ -93,7 +102,8 @@ impl MemoryPlan {
                 1.0 - utilization,
             ),
         };
-        let taken = weight_bytes + activation_bytes + graph_bytes + other_bytes + adapter_bytes;
+        let taken =
+            weight_bytes + activation_bytes + graph_bytes + other_bytes + adapter_bytes + drafter_bytes;
         let left = memory_bytes - taken;
         let (kv_bytes, margin_bytes, left) = if ask.kv_bytes > 0.0 {
             (ask.kv_bytes, (left - ask.kv_bytes).max(0.0), left)
@@ -106,7 +116,7 @@ impl MemoryPlan {
             Reserve::Margin(_) | Reserve::Sglang { .. } => {
                 Pool::of_tokens(kv_bytes, kv_token_bytes, ask.block_size)
             }
-            Reserve::Vllm { version, .. } => Pool::of_groups(deployment, ask, version, kv_bytes),
+            Reserve::Vllm { version, .. } => Pool::of_groups(deployment, ask, version, (kv_bytes, target)),
         };
         Self {
             memory_bytes,
@@ -115,6 +125,7 @@ impl MemoryPlan {
             graph_bytes,
             other_bytes,
             adapter_bytes,
+            drafter_bytes,
             margin_bytes,
             kv_bytes,
             kv_token_bytes,
@@ -158,21 +169,26 @@ impl Pool {
 
     /// As vLLM has it: one block is never given to a request, and one request of the longest length has to fit
     /// (vllm/v1/core/kv_cache_planning.py, `check_enough_kv_cache_memory`).
-    fn of_groups(deployment: &Deployment, ask: &Ask, version: VllmVersion, kv_bytes: f64) -> Self {
+    fn of_groups(
+        deployment: &Deployment,
+        ask: &Ask,
+        version: VllmVersion,
+        (kv_bytes, target): (f64, f64),
+    ) -> Self {
         let Some(groups) = KvGroupsPlan::of(deployment) else {
             return Self { blocks: 0, tokens: 0, longest_tokens: 0, least_bytes: 0.0, uncertain: false };
         };
         let batches = version.batches_under_way(deployment.pipeline_parallel);
         let under_way = ask.largest.batch_tokens.saturating_mul(batches);
         let needed = groups.blocks_of_request(ask.largest.longest, under_way, ask.block_size).max(1);
-        let blocks = groups.blocks(kv_bytes, ask.block_size).saturating_sub(1);
+        let blocks = groups.blocks(kv_bytes * target, ask.block_size).saturating_sub(1);
         let requests = f64::from(blocks) / f64::from(needed);
         Self {
             blocks,
             tokens: (requests * f64::from(ask.largest.longest)) as u32,
             longest_tokens: groups.longest_request(blocks, under_way, ask.block_size),
             uncertain: blocks > 0,
-            least_bytes: f64::from(needed + 1) * groups.block_bytes(ask.block_size),
+            least_bytes: f64::from(needed + 1) * groups.block_bytes(ask.block_size) / target,
         }
     }
 }
@@ -190,7 +206,7 @@ impl Pool {
 }
 
 /// Bytes of a token in all layers of the stage that has most, while it is within every window.
-fn kv_token_bytes(deployment: &Deployment) -> f64 {
+pub(super) fn kv_token_bytes(deployment: &Deployment) -> f64 {
     let model = &deployment.model;
     let share = f64::from(deployment.most_layers()) / f64::from(model.layers);
     let full = f64::from(model.full_layers() - model.shared_kv_layers) * deployment.kv_bytes_per_layer();
@@ -237,6 +253,7 @@ mod tests {
     const ASK: Ask = Ask {
         largest: LARGEST,
         adapter_bytes: 0.0,
+        drafter: DrafterMemory { weight_bytes: 0.0, kv_token_bytes: 0.0 },
         reserve: Reserve::Margin(0.1),
         kv_bytes: 0.0,
         block_size: 16,

@@ -197,7 +197,7 @@ impl CompactTables {
     }
 
     fn stage_tokens(&self, batch: &Batch<'_>) -> f64 {
-        let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
+        let tokens = f64::from(batch.rows());
         if self.token_step > 0.0 { (tokens / self.token_step).ceil() * self.token_step } else { tokens }
     }
 
@@ -308,7 +308,7 @@ impl BatchCost for CompactTables {
 
     fn operators(&self, batch: &Batch<'_>, is_last: bool) -> Vec<OperatorTime> {
         let layers = self.stage_layers[usize::from(is_last)];
-        let (x, tokens) = (self.stage_tokens(batch), f64::from(batch.prompt_tokens() + batch.decodes));
+        let (x, tokens) = (self.stage_tokens(batch), f64::from(batch.rows()));
         let mut sum = OperatorSum::by_operator();
         for (operator, line) in self.operators.iter() {
             let calls = layers * if operator.by == By::Bytes { 2.0 } else { 1.0 };

@@ -233,7 +233,7 @@ impl BatchCost for ExactTables {
     }
 
     fn stage_constants(&self, batch: &Batch<'_>) -> StageConstants {
-        let tokens = batch.prompt_tokens() + batch.decodes;
+        let tokens = batch.rows();
         let prefill_us = if batch.chunks.is_empty() { 0.0 } else { self.prefill_attention_us(batch) };
         StageConstants {
             layer_us: self.token_us(tokens) + prefill_us,
@@ -256,7 +256,7 @@ impl BatchCost for ExactTables {
     }
 
     fn stage_parts(&self, batch: &Batch<'_>) -> [StageParts; 2] {
-        let tokens = batch.prompt_tokens() + batch.decodes;
+        let tokens = batch.rows();
         let layers = f64::from(self.settings.layers / self.settings.stages);
         let [pointwise_us, reduces_us] = self.beside_us[self.token_place(tokens)];
         let mut parts = StageParts::default();

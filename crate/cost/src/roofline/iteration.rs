@@ -289,7 +289,7 @@ impl Roofline {
 
     fn accumulate(&self, mut costs: CostAccumulator, batch: &Batch<'_>) -> CostAccumulator {
         let layers = self.layers();
-        let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
+        let tokens = f64::from(batch.rows());
         if tokens == 0.0 {
             return costs;
         }
@@ -399,8 +399,11 @@ impl Roofline {
             for (sum, calls) in costs.sums.iter_mut().zip(calls) {
                 sum.parts[OperatorClass::DecodeAttention as usize] += calls * heads_us;
             }
+            // Every draft of a request meets what the request reads once.
+            let queries = f64::from(batch.decodes + batch.drafts) / f64::from(batch.decodes);
             let work = (
-                reads.decode_tokens * shard.decode_flops + indexed.decode_tokens * shard.index_flops,
+                queries
+                    * (reads.decode_tokens * shard.decode_flops + indexed.decode_tokens * shard.index_flops),
                 reads.decode_tokens * shard.kv_values * kv_bytes + indexed.decode_tokens * index_bytes,
             );
             costs.tokens = batch.decodes.into();
@@ -443,7 +446,8 @@ impl Roofline {
         if batch.decodes > 0 {
             let decodes = f64::from(batch.decodes);
             costs.tokens = decodes;
-            let work = (decodes * token_flops, decodes * (token_bytes + state_bytes));
+            let queries = decodes + f64::from(batch.drafts);
+            let work = (queries * token_flops, queries * token_bytes + decodes * state_bytes);
             self.add(costs, OperatorClass::DecodeAttention, calls, &c.decode, work, "state_decode");
         }
         costs.tokens = tokens;
@@ -565,7 +569,7 @@ impl Roofline {
         if !batch.any_adapter || batch.chunks.is_empty() {
             return [0.0; 2];
         }
-        let tokens = f64::from(batch.prompt_tokens()) + f64::from(batch.decodes);
+        let tokens = f64::from(batch.rows());
         let layer_us = launch_layer_us(&self.deployment, are_older);
         let captured = if are_older { 0 } else { captured_tokens };
         let layers = self.layers();
@@ -601,7 +605,7 @@ impl Roofline {
         let row = ACTIVATION * f64::from(model.hidden);
         self.pointwise(costs, ON_LAST, &c.embedding, 2.0 * tokens * row, "embedding");
         self.all_reduce(costs, ON_LAST, tokens * row);
-        let asked = f64::from(batch.requests());
+        let asked = f64::from(batch.logit_rows());
         costs.tokens = asked;
         self.pointwise(costs, ON_LAST, &c.norm, 2.0 * asked * row, "final_norm");
         let inputs = f64::from(model.hidden);

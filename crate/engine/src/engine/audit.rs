@@ -34,6 +34,10 @@ pub struct BatchMember {
     pub is_prompt: bool,
     /// Whether it joins with this batch.
     pub is_admitted: bool,
+    /// Drafts among its tokens.
+    pub drafts: u32,
+    /// Whether these are none, but rows that make it as wide as requests with drafts.
+    pub is_padded: bool,
 }
 
 impl Fleet {
@@ -149,8 +153,8 @@ impl Fleet {
 
 impl BatchMember {
     fn of(scheduled: &Scheduled) -> Self {
-        let Scheduled { id, tokens, computed, is_prompt, is_admitted, .. } = *scheduled;
-        Self { id, tokens, computed, is_prompt, is_admitted }
+        let Scheduled { id, tokens, computed, is_prompt, is_admitted, drafts, is_padded, .. } = *scheduled;
+        Self { id, tokens, computed, is_prompt, is_admitted, drafts, is_padded }
     }
 }
 

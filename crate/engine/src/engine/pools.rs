@@ -17,6 +17,7 @@ use super::rejection::rejection_by;
 use crate::block_numbers::BlockNumbers;
 use crate::config::kv_groups::KvGroups;
 use crate::config::{CountChange, Pool, PoolConfig, Preemption};
+use crate::record::drafts::RequestDrafts;
 use crate::record::replica_life::ReplicaLife;
 use crate::record::work_time::WorkTime;
 use crate::replica::Replica;
@@ -153,6 +154,9 @@ impl Fleet {
         }
         if any(|pool| !pool.block_numbers.is_empty()) {
             requests.found = vec![None; count];
+        }
+        if any(|pool| pool.config.drafting().is_some()) {
+            requests.drafts = vec![RequestDrafts::default(); count];
         }
         if any(|pool| pool.facts.lists_running) {
             requests.running = vec![None; count];

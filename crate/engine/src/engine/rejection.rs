@@ -49,7 +49,7 @@ pub(super) fn rejection_by(
     // Beside its adapter it finds less memory.
     let adapter_blocks = if facts.may_block_queue { 0 } else { adapters.blocks(rank, config.block_size) };
     let needs =
-        facts.groups_layers.then(|| blocks_at_most(config, stages + facts.batches_ahead, total_tokens));
+        facts.groups_layers.then(|| blocks_at_most(config, (stages, facts.batches_ahead), total_tokens));
     let refuses = |blocks: u32| {
         let lacks = needs.is_some_and(|needs| needs > blocks).then_some(Rejection::PoolTooSmall);
         lacks.or_else(|| rules.refuses(config, blocks, [input_tokens, total_tokens]))
@@ -60,10 +60,16 @@ pub(super) fn rejection_by(
 }
 
 /// Most blocks that a request holds at once whose layers are grouped, as its admission counts them; so many batches may be under way.
-/// The last token is never written to the cache.
-fn blocks_at_most(config: &PoolConfig, batches: u32, total_tokens: u32) -> u32 {
-    let under_way = config.max_batch_tokens.saturating_mul(batches);
-    let tokens = [total_tokens.saturating_sub(1), under_way, config.max_request_tokens];
+/// The last token is never written to the cache; drafts may be written behind it, also those of a batch that is formed before the
+/// verdict on the one before it.
+fn blocks_at_most(config: &PoolConfig, (stages, ahead): (u32, u32), total_tokens: u32) -> u32 {
+    let under_way = config.max_batch_tokens.saturating_mul(stages + ahead);
+    let drafts = config.drafting().map_or(0, |own| own.num_speculative_tokens * (1 + ahead));
+    let slots = match drafts {
+        0 => total_tokens.saturating_sub(1),
+        _ => config.slots_for((total_tokens - 1 + drafts).min(config.max_request_tokens)),
+    };
+    let tokens = [slots, under_way, config.max_request_tokens];
     config.kv_groups.most_blocks(tokens, config.block_size)
 }
 
@@ -85,7 +91,15 @@ pub(crate) fn compared(
         }
         Rejection::RequestTooLong => of(Test::RequestTokens, total_tokens, config.max_request_tokens),
         Rejection::PoolTooSmall | Rejection::NeverFits => Compared::without_numbers(Test::KvBlocks),
-        Rejection::PromptOverBatch => of(Test::TokenBudget, input_tokens, config.max_batch_tokens),
+        Rejection::PromptOverBatch => match config.drafting() {
+            None => of(Test::TokenBudget, input_tokens, config.max_batch_tokens),
+            // Beside the drafter's rows all its tokens have to fit, and a token with its drafts.
+            Some(own) => {
+                let tokens = total_tokens.min(config.max_request_tokens);
+                let have = config.max_batch_tokens.saturating_sub(own.draft_slots());
+                of(Test::TokenBudget, tokens.max(own.num_speculative_tokens + 1), have)
+            }
+        },
         Rejection::LoraRank => of(Test::LoraRank, rank, config.adapters.max_lora_rank),
         Rejection::Concurrency => {
             of(Test::InSystem, fleet.max_in_system.saturating_add(1), fleet.max_in_system)

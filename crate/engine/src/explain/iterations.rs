@@ -138,24 +138,26 @@ fn shares(report: &Report, iterations: &Iterations, run: &IterationRun) -> Share
 /// How long requests take alone on a replica of a pool.
 #[derive(Debug, Default)]
 pub(super) struct AloneTimes {
-    /// By pool and rank: decoding with this many tokens in KV memory, and all fewer, microseconds.
-    decode_us: BTreeMap<(u16, Option<u32>), Vec<f64>>,
+    /// By pool, rank and drafts: decoding with this many tokens in KV memory, and all fewer, microseconds.
+    decode_us: BTreeMap<(u16, Option<u32>, u32), Vec<f64>>,
 }
 
 impl AloneTimes {
-    /// Decoding of `count` tokens, the first of which has `from` tokens before it, nanoseconds.
+    /// Decoding of `count` tokens in as many iterations, each with so many drafts, the first of which has `from` tokens before it,
+    /// nanoseconds.
     pub(super) fn decode_ns(
         &mut self,
         (pool, cost): (u16, &dyn BatchCost),
-        rank: Option<u32>,
+        (rank, drafts): (Option<u32>, u32),
         from: u32,
         count: u32,
     ) -> f64 {
-        let sums = self.decode_us.entry((pool, rank)).or_insert_with(|| vec![0.0]);
+        let sums = self.decode_us.entry((pool, rank, drafts)).or_insert_with(|| vec![0.0]);
         let to = (from + count) as usize;
         while sums.len() <= to {
             let kv_tokens = sums.len() as u32 - 1;
-            let us = all_stages_us(cost, &one(rank, &[], 1, kv_tokens));
+            let batch = Batch { drafts, drafted: drafts, ..one(rank, &[], 1, kv_tokens) };
+            let us = all_stages_us(cost, &batch);
             sums.push(sums[sums.len() - 1] + us);
         }
         (sums[to] - sums[from as usize]) * 1e3
@@ -177,5 +179,6 @@ fn one(rank: Option<u32>, chunks: &[Chunk], decodes: u32, kv_tokens: u32) -> Bat
         rank_sum: u64::from(rank.unwrap_or(0)),
         any_adapter: rank.is_some(),
         lora: rank.map_or_else(LoraBatch::default, |rank| LoraBatch::of_one(rank, tokens)),
+        ..Batch::default()
     }
 }

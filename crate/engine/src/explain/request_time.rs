@@ -332,10 +332,15 @@ impl<'a> WhyTables<'a> {
     fn own_decode_ns(&self, id: usize) -> u64 {
         let again = self.away.get(id).len() as u32;
         let tokens = self.report.results[id].produced.saturating_sub(1 + again);
+        // Alone it would accept as many drafts.
+        let drafts = self.report.drafts(id);
+        let steps = tokens.saturating_sub(drafts.further_tokens);
+        let of_step = drafts.verified.checked_div(drafts.verifications).unwrap_or(0);
         let from = self.report.trace.input_tokens[id] + 1;
         let pool = self.report.replicas.get(self.report.replica(id).index()).map_or(0, |life| life.pool);
         let of_pool = (pool, self.cost(id));
-        let ns = self.alone.borrow_mut().decode_ns(of_pool, self.rank(id), from, tokens);
+        let ns = self.alone.borrow_mut().decode_ns(of_pool, (self.rank(id), of_step), from, tokens);
+        let ns = if steps < tokens { ns * f64::from(steps) / f64::from(tokens) } else { ns };
         ns.round() as u64
     }
 

@@ -11,6 +11,7 @@ use super::groups::{GroupBy, GroupRow, busiest};
 use super::slo::{Slo, SloCount, SloScore};
 use super::slora::{satisfaction, strip_throughput};
 use super::token_gaps::InterTokenLatencies;
+use crate::record::drafts::DraftPositions;
 use crate::record::request_timings::PrefixLookups;
 use crate::record::timeline::{IterationRun, Timeline};
 use crate::replica_index::ReplicaIndex;
@@ -121,6 +122,45 @@ pub struct PrefixCacheUse {
     pub cached_tokens: u64,
 }
 
+/// What speculative decoding did, of all replicas.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "types", derive(ts_rs::TS))]
+pub struct SpeculationUse {
+    /// Tokens of a verification in the mean: its right drafts and one more.
+    pub acceptance_length: Option<f64>,
+    /// Right drafts over verified ones.
+    pub acceptance_rate: Option<f64>,
+    /// Times that drafts of a request were verified.
+    pub verifications: u64,
+    /// Drafts that were verified.
+    pub drafted_tokens: u64,
+    /// Those of them that were right.
+    pub accepted_tokens: u64,
+    /// Those that were not: their rows came to nothing.
+    pub rejected_tokens: u64,
+    /// The share of verifications in which at least the first, the first two, … drafts were right.
+    pub accepted_per_position: Vec<f64>,
+}
+
+impl SpeculationUse {
+    fn of(positions: &DraftPositions) -> Self {
+        let sum = |counts: &[u64]| counts.iter().sum::<u64>();
+        let (drafted_tokens, accepted_tokens) = (sum(&positions.verified), sum(&positions.accepted));
+        let verifications = positions.verified[0];
+        let used = positions.verified.iter().take_while(|&&count| count > 0).count();
+        let share = |&count: &u64| count as f64 / verifications as f64;
+        Self {
+            acceptance_length: positions.acceptance_length(),
+            acceptance_rate: (drafted_tokens > 0).then(|| accepted_tokens as f64 / drafted_tokens as f64),
+            verifications,
+            drafted_tokens,
+            accepted_tokens,
+            rejected_tokens: drafted_tokens - accepted_tokens,
+            accepted_per_position: positions.accepted[..used].iter().map(share).collect(),
+        }
+    }
+}
+
 /// What tiers of host memory did, of all replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
@@ -214,7 +254,7 @@ pub struct Summary {
     pub pd_ratio: Option<f64>,
     /// Time to first token.
     pub ttft_s: Distribution,
-    /// Every gap between two tokens of a request.
+    /// Every gap between two tokens of a request; tokens of one verification come together, and have one gap.
     pub tbt_s: Distribution,
     /// Mean gap of each request of at least two tokens.
     pub tpot_s: Distribution,
@@ -238,6 +278,10 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
     pub host_cache: Option<HostCacheUse>,
+    /// What speculative decoding did; missing where no draft was verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "types", ts(optional))]
+    pub speculation: Option<SpeculationUse>,
     /// What the router believed of it; missing where it keeps no index.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
@@ -359,6 +403,7 @@ pub fn summarise_spans(
         },
         prefix_cache: prefix_cache(report),
         host_cache: host_cache(report, makespan_us),
+        speculation: report.drafts.as_deref().map(SpeculationUse::of),
         routing: report.routing.map(|totals| RoutingUse {
             believed_tokens: totals.believed_tokens,
             found_tokens: totals.found_tokens,

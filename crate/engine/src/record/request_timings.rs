@@ -2,6 +2,7 @@
 
 use servescope_workload::RequestId;
 
+use crate::record::drafts::RequestDrafts;
 use crate::record::request_state::RequestState;
 use crate::record::work_time::WorkTime;
 
@@ -13,6 +14,8 @@ pub struct RequestTimings {
     pub(crate) load_us: Vec<f64>,
     /// What it found cached of its prompt when it was first admitted; empty where no replica caches prefixes.
     pub(crate) found: Vec<Option<FoundPrompt>>,
+    /// What became of its drafts; empty without speculative decoding.
+    pub(crate) drafts: Vec<RequestDrafts>,
     /// Where replicas have several stages: how long they worked on its iterations. Empty otherwise.
     pub(crate) execution: Vec<WorkTime>,
 }
@@ -27,6 +30,7 @@ impl RequestTimings {
             requests: chosen(&self.requests, order),
             load_us: chosen(&self.load_us, order),
             found: chosen(&self.found, order),
+            drafts: chosen(&self.drafts, order),
             execution: chosen(&self.execution, order),
         }
     }
@@ -40,6 +44,7 @@ impl PartialEq for RequestTimings {
             && self.requests.iter().zip(&other.requests).all(|(one, other)| one.is_served_as(other))
             && self.load_us.iter().map(bits).eq(other.load_us.iter().map(bits))
             && self.found == other.found
+            && self.drafts == other.drafts
             && self.execution == other.execution
     }
 }

@@ -39,7 +39,11 @@ pub struct IterationRun {
     pub decodes: u32,
     /// Tokens of their answers that they get together in each: one of each request, unless a scheduler has it otherwise.
     pub decode_tokens: u32,
-    /// Those of them whose last token came when the first iteration began; the gaps of the others are in
+    /// Drafts that are verified in each.
+    pub drafts: u32,
+    /// How many are made for each request behind each of them.
+    pub drafted: u32,
+    /// Those of its requests that decode whose last token came when the first iteration began; the gaps of the others are in
     /// [`Timeline::gaps`].
     pub fresh: u32,
     /// Requests that hold KV memory and are stalled meanwhile: no part of the iterations.
@@ -93,6 +97,8 @@ impl IterationRun {
         prompt_tokens: 0,
         decodes: 0,
         decode_tokens: 0,
+        drafts: 0,
+        drafted: 0,
         fresh: 0,
         stalled: 0,
         kv_tokens: 0.0,
@@ -115,8 +121,8 @@ impl IterationRun {
             0 => 0.0,
             _ => self.kv_tokens - read + index * f64::from(self.decode_tokens),
         };
-        let Self { decodes, rank_sum, any_adapter, lora, .. } = *self;
-        Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter, lora }
+        let Self { decodes, rank_sum, any_adapter, lora, drafts, drafted, .. } = *self;
+        Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter, lora, drafts, drafted }
     }
 
     /// Requests in each iteration.

@@ -9,7 +9,8 @@ use crate::record::timeline::IterationRun;
 use crate::request::BlockReason;
 
 /// A request in an iteration of a scheduler that keeps the order in which it chose them.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(crate) struct Scheduled {
     pub(crate) id: RequestId,
     /// Tokens that are processed.
@@ -22,6 +23,17 @@ pub(crate) struct Scheduled {
     pub(crate) makes_token: bool,
     /// Whether it joins with this iteration.
     pub(crate) is_admitted: bool,
+    /// Drafts among its tokens.
+    pub(crate) drafts: u32,
+    /// Whether these are none, but rows that make it as wide as requests with drafts.
+    pub(crate) is_padded: bool,
+}
+
+impl Scheduled {
+    /// Its tokens that are known, or will be whatever becomes of drafts.
+    pub(crate) fn sure_tokens(&self) -> u32 {
+        self.tokens - self.drafts
+    }
 }
 
 /// An iteration in which the requests of the replica's decode batch decode, of a scheduler that keeps them there while nothing
@@ -104,6 +116,9 @@ pub(crate) struct ScheduledBatch {
     /// Tokens of their answers that these get together.
     pub(crate) decode_tokens: u32,
     pub(crate) decode_kv_tokens: u64,
+    /// Drafts that are verified, and how many are made for each request behind it.
+    pub(crate) drafts: u32,
+    pub(crate) drafted: u32,
     /// Tokens in KV memory of running requests that are not in it, of a scheduler that leaves all of them out.
     pub(crate) idle_kv_tokens: u64,
     pub(crate) rank_sum: u64,
@@ -165,6 +180,8 @@ impl ScheduledBatch {
         self.decodes = 0;
         self.decode_tokens = 0;
         self.decode_kv_tokens = 0;
+        self.drafts = 0;
+        self.drafted = 0;
         self.idle_kv_tokens = 0;
         self.rank_sum = 0;
         self.any_adapter = false;
@@ -250,6 +267,8 @@ impl ScheduledBatch {
             rank_sum: self.rank_sum,
             any_adapter: self.any_adapter,
             lora: self.lora,
+            drafts: self.drafts,
+            drafted: self.drafted,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::{Index, IndexMut};
 
 use servescope_workload::{RequestId, Trace};
 
+use crate::record::drafts::RequestDrafts;
 use crate::record::request_state::RequestState;
 use crate::record::request_timings::{FoundPrompt, RequestTimings};
 use crate::record::work_time::WorkTime;
@@ -25,6 +26,8 @@ pub(crate) struct Requests {
     pub(crate) found: Vec<Option<FoundPrompt>>,
     /// How many joined a batch of its replica before it (S-LoRA); empty for other schedulers.
     pub(crate) joined: Vec<u32>,
+    /// What became of its drafts; empty without speculative decoding.
+    pub(crate) drafts: Vec<RequestDrafts>,
     /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
     pub(crate) execution: Vec<WorkTime>,
 }
@@ -43,6 +46,7 @@ impl Requests {
             requests: self.all,
             load_us: self.load_us,
             found: self.found,
+            drafts: self.drafts,
             execution: self.execution,
         }
     }

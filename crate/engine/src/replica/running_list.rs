@@ -36,8 +36,10 @@ pub(super) struct RunningRequest {
     pub(super) computed: u32,
     /// Those of them whose iterations are under way.
     pub(super) under_way: u32,
-    /// Tokens of its output that iterations under way will make (async scheduling alone counts them).
+    /// Tokens of its output that iterations under way will make if all drafts are right (async scheduling alone counts them).
     pub(super) awaited: u32,
+    /// Drafts of its next tokens, which its next iteration verifies (`spec_token_ids`).
+    pub(super) drafts: u32,
     /// Tokens that were under way when it was preempted; it waits until they are back.
     pub(super) stale: u32,
     /// Whether its last iteration leaves some of its known tokens uncomputed.
@@ -177,6 +179,8 @@ impl RunningList {
     ) {
         self.iterations += u64::from(batch.decodes > 0 || !chosen.is_empty());
         let (looks, stages, is_ahead) = (self.looks, replica.stages, context.facts.batches_ahead > 0);
+        let drafting = context.config.drafting();
+        let drafts = drafting.map_or(0, |own| own.drafts_after(chosen.len() as u32));
         self.has_chunk = false;
         for scheduled in &mut chosen {
             let Some(place) = Self::place(context, scheduled.id) else { continue };
@@ -189,13 +193,16 @@ impl RunningList {
             if scheduled.makes_token && is_ahead {
                 // With several stages a request decodes in one of as many iterations as there are stages.
                 entry.decodes_from = looks + u64::from(stages);
-                entry.awaited += 1;
+                entry.awaited += 1 + scheduled.drafts;
+                // The drafts behind this iteration are counted before they are made.
+                entry.drafts = drafts;
             }
             self.has_chunk |= !scheduled.makes_token;
             fill(context, batch, *scheduled);
         }
         batch.scheduled = chosen;
-        if batch.steady.is_none() && stages == 1 && !batch.is_empty() {
+        // Requests with drafts get on by different numbers of tokens.
+        if drafting.is_none() && batch.steady.is_none() && stages == 1 && !batch.is_empty() {
             self.compose(&batch.members, !batch.prompts.is_empty());
         }
         batch.composition = self.composition;
@@ -232,7 +239,7 @@ impl RunningList {
         kv.free_blocks(entry.id, &mut entry.held, true);
         let lost_tokens = entry.computed - entry.under_way;
         entry.stale = entry.under_way;
-        (entry.computed, entry.awaited) = (0, 0);
+        (entry.computed, entry.awaited, entry.drafts) = (0, 0, 0);
         let (id, known, is_back) = (entry.id, entry.known, entry.under_way == 0);
         if is_back {
             self.remove(context, id);
@@ -296,15 +303,17 @@ fn are_the_same(one: &[RequestId], other: &[RequestId]) -> bool {
 
 /// A request is part of the iteration as the cost model sees it.
 fn fill(context: &ScheduleContext<'_>, batch: &mut ScheduledBatch, scheduled: Scheduled) {
-    let Scheduled { id, tokens, computed, is_prompt, makes_token, .. } = scheduled;
+    let Scheduled { id, tokens, computed, is_prompt, makes_token, drafts, .. } = scheduled;
     if is_prompt {
         batch.prompts.push(id);
         batch.chunks.push(Chunk { kv_tokens: computed, tokens });
     } else {
         batch.members.push(id);
         batch.decodes += 1;
-        batch.decode_tokens += u32::from(makes_token);
-        batch.decode_kv_tokens += u64::from(computed + tokens);
+        // That of a padded row comes with its admission, as one behind a prompt does.
+        batch.decode_tokens += u32::from(makes_token && !scheduled.is_padded);
+        batch.decode_kv_tokens += u64::from(computed + scheduled.sure_tokens());
+        batch.drafts += drafts;
     }
     context.add_adapter(batch, id);
 }

@@ -6,9 +6,10 @@ use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{
-    AdapterConfig, AdapterLoading, AdapterMemory, Equals, HostCache, HostEviction, KvGroup, KvGroups,
-    KvGroupsOfKind, LongPrefill, OffloadConnector, PoolConfig, Preemption, RadixEviction, RetractionPolicy,
-    SchedulePolicy, SchedulerKind, SglangRules, VllmRules,
+    Acceptance, AdapterConfig, AdapterLoading, AdapterMemory, DraftMethod, DraftSchedule, Equals, HostCache,
+    HostEviction, KvGroup, KvGroups, KvGroupsOfKind, LongPrefill, MOST_DRAFTS, OffloadConnector, PoolConfig,
+    Preemption, RadixEviction, RetractionPolicy, SchedulePolicy, SchedulerKind, SglangRules, Speculation,
+    VllmRules,
 };
 use servescope_workload::trace::{ClosedLoop, LabelMaker, NO_REQUEST, PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -163,6 +164,7 @@ prop_compose! {
         sglang in any_sglang(),
         adapters in any_adapters(),
         kv_groups in any_groups(),
+        speculation in any_speculation(),
     ) -> PoolConfig {
         let config = PoolConfig {
             replicas, scheduler, block_size, watermark_blocks, max_requests, max_batch_tokens, chunk_tokens,
@@ -177,6 +179,7 @@ prop_compose! {
             host_cache: None,
             vllm: VllmRules::default(),
             sglang: SglangRules::default(),
+            speculation,
             blocks: if block_size == 1 { blocks * 8 } else { blocks },
         };
         match scheduler {
@@ -198,6 +201,31 @@ prop_compose! {
             }
             _ => config,
         }
+    }
+}
+
+prop_compose! {
+    /// A drafter whose drafts are right more or less often, or none.
+    fn any_speculation()(
+        method in prop::sample::select(&[
+            DraftMethod::Ngram, DraftMethod::DraftModel, DraftMethod::Eagle, DraftMethod::Dflash, DraftMethod::Dspark,
+        ][..]),
+        num_speculative_tokens in 0u32..7,
+        ranges in prop::option::weighted(0.3, (0u32..6, 2u32..6, 0u32..6)),
+        rate in prop_oneof![Just(0.0), 0.0..1.0f64, Just(1.0)],
+        [is_on, parallel_drafting, lookahead_block_hashes] in any::<[bool; 3]>(),
+        seed in any::<u64>(),
+    ) -> Option<Speculation> {
+        let mut survival = [0.0; MOST_DRAFTS];
+        survival.iter_mut().fold(1.0, |before, chance| {
+            *chance = before * rate;
+            *chance
+        });
+        is_on.then_some(Speculation {
+            method, parallel_drafting, num_speculative_tokens, lookahead_block_hashes,
+            by_batch_size: ranges.and_then(|(few, from, many)| DraftSchedule::new(&[(1, few), (from, many)])),
+            acceptance: Acceptance::Drawn { survival, seed },
+        })
     }
 }
 

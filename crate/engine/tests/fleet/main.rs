@@ -26,8 +26,8 @@ use servescope_engine::metrics::{fleet_summary, usage};
 use servescope_engine::queue::{QueueConfig, QueuePolicy};
 use servescope_engine::timeline::IterationRun;
 use servescope_engine::{
-    AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, PoolConfig, Preemption,
-    RouterConstants, RouterView, SchedulerKind, VllmRules,
+    Acceptance, AdapterConfig, AdapterLoading, AdapterMemory, Fleet, FleetConfig, PoolConfig, Preemption,
+    RouterConstants, RouterView, SchedulerKind, Speculation, VllmRules,
 };
 use servescope_engine::{Outcome, Report};
 use servescope_workload::Trace;
@@ -349,6 +349,10 @@ proptest! {
             AdapterConfig { max_lora_rank: u32::MAX, tokens_per_rank: 0.0, ..config.adapters };
         let config =
             PoolConfig { max_request_tokens: 160, vllm, adapters, ..config };
+        // Drafts are drawn by the place of a request.
+        let speculation =
+            config.speculation.map(|own| Speculation { acceptance: Acceptance::Recorded, ..own });
+        let config = PoolConfig { speculation, ..config };
         // A request that is rejected has no turn, so none may be: vLLM v1 and S-LoRA reject requests for which memory is too
         // small.
         let config = match config.scheduler {

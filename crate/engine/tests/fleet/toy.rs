@@ -103,7 +103,7 @@ pub(crate) type Asked = (Vec<Chunk>, u32, u64, u64, bool, LoraBatch);
 pub(crate) struct Listening(pub(crate) Toy, pub(crate) Arc<Mutex<Vec<Asked>>>);
 
 pub(crate) fn asked(batch: &Batch<'_>) -> Asked {
-    let Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter, lora } = *batch;
+    let Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter, lora, .. } = *batch;
     (chunks.to_vec(), decodes, decode_kv_tokens as u64, rank_sum, any_adapter, lora)
 }
 

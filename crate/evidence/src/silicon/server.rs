@@ -4,7 +4,7 @@ use servescope_cost::kernels::{CAPTURED_TOKENS, Layout, NumberFormat};
 use servescope_cost::kv_groups::KvGroupsPlan;
 use servescope_cost::memory_plan::sglang::{self, Server};
 use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
-use servescope_cost::memory_plan::{Ask, MemoryPlan, Reserve};
+use servescope_cost::memory_plan::{Ask, DrafterMemory, MemoryPlan, Reserve};
 use servescope_cost::{
     BatchCost, Corrections, Deployment, HostTime, KvFormat, Model, Roofline, WeightFormat,
 };
@@ -255,7 +255,14 @@ fn vllm_config(row: &SiliconRow, server: &RowServer, longest: u32) -> Result<Poo
         captured_tokens: captured_tokens(row),
     };
     let reserve = Reserve::Vllm { utilization: 1.0 - margin(row), version: accounting(row) };
-    let ask = Ask { largest, adapter_bytes: 0.0, reserve, kv_bytes: 0.0, block_size: BLOCK };
+    let ask = Ask {
+        largest,
+        adapter_bytes: 0.0,
+        drafter: DrafterMemory::default(),
+        reserve,
+        kv_bytes: 0.0,
+        block_size: BLOCK,
+    };
     let (blocks, kv_groups) = kv_blocks(server, &ask)?;
     Ok(PoolConfig {
         replicas: 1,
@@ -291,7 +298,14 @@ fn sglang_config(row: &SiliconRow, server: &RowServer, longest: u32) -> Result<P
     let context = longest.saturating_add(SPARE_CONTEXT);
     let largest = Profiled { batch_tokens: chunk, requests: 1, longest: context, captured_tokens: 0 };
     let reserve = Reserve::Sglang { static_share };
-    let ask = Ask { largest, adapter_bytes: 0.0, reserve, kv_bytes: 0.0, block_size: 1 };
+    let ask = Ask {
+        largest,
+        adapter_bytes: 0.0,
+        drafter: DrafterMemory::default(),
+        reserve,
+        kv_bytes: 0.0,
+        block_size: 1,
+    };
     let tokens = kv_pool(server, &ask)?;
     Ok(PoolConfig {
         replicas: 1,

@@ -113,6 +113,12 @@ pub const ROWS: &[Row] = &[
     row("host_cache.mean_load_s", Number, Seconds, Less, "the mean time of a load from host memory"),
     row("host_cache.load_link", Number, Share, Neither, "the use of the link from host memory"),
     row("host_cache.store_link", Number, Share, Neither, "the use of the link to host memory"),
+    row("speculation.acceptance_length", Number, Tokens, More, "the tokens of a verification"),
+    row("speculation.acceptance_rate", Number, Share, More, "the share of right drafts"),
+    row("speculation.verifications", Number, Count, Neither, "verifications of drafts"),
+    row("speculation.drafted_tokens", Number, Tokens, Neither, "verified drafts"),
+    row("speculation.accepted_tokens", Number, Tokens, Neither, "right drafts"),
+    row("speculation.rejected_tokens", Number, Tokens, Less, "wrong drafts"),
     row("routing.believed_tokens", Number, Tokens, Neither, "prompt tokens believed to be cached"),
     row("routing.found_tokens", Number, Tokens, Neither, "prompt tokens found where they were sent"),
     row("routing.false_tokens", Number, Tokens, Less, "prompt tokens of false hits"),
@@ -300,7 +306,7 @@ mod tests {
 
     /// Summaries that have, together, every number that there is.
     fn summaries() -> Vec<Json> {
-        let settings: [&[(&str, &str)]; 3] = [
+        let settings: [&[(&str, &str)]; 4] = [
             &[
                 ("workload.prefix.kind", "tree"),
                 ("gateway.kind", "proxy"),
@@ -312,6 +318,7 @@ mod tests {
             ],
             &[("cost.kind", "roofline"), ("fleet.model", "own"), ("scheduler.kind", "vllm_v1")],
             &[("cost.kind", "linear")],
+            &[("scheduler.kind", "vllm_v1"), ("cost.speculation.method", "ngram")],
         ];
         let of = |settings: &&[(&str, &str)]| {
             let mut scenario = Scenario::of_version(4);
@@ -332,7 +339,7 @@ mod tests {
         }
         let is_part = |path: &String| {
             NO_METRICS.contains(&path.as_str())
-                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "routing", "expected_error"]
+                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "speculation", "routing", "expected_error"]
                     .contains(&path.as_str())
                 // It is of the deployment, not of the run.
                 || path.split('.').next() == Some("memory")

@@ -19,6 +19,8 @@ pub struct RunMemory {
     pub other_gb: f64,
     /// Adapters that stay, or LoRA slots.
     pub adapters_gb: f64,
+    /// Weights of the drafter of speculative decoding.
+    pub drafter_gb: f64,
     /// KV cache.
     pub kv_gb: f64,
     /// What is left alone.
@@ -41,6 +43,7 @@ impl RunMemory {
             graphs_gb: gb(plan.graph_bytes),
             other_gb: gb(plan.other_bytes),
             adapters_gb: gb(plan.adapter_bytes),
+            drafter_gb: gb(plan.drafter_bytes),
             kv_gb: gb(plan.kv_bytes),
             margin_gb: gb(plan.margin_bytes),
             kv_bytes_per_token: plan.kv_token_bytes,

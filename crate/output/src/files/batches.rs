@@ -60,7 +60,7 @@ fn write_iteration(to: &mut dyn fmt::Write, id: u64, run: &IterationRun, index: 
         load_us / 1e6,
         run.requests(),
         run.prompt_tokens,
-        run.decodes,
+        run.decode_tokens,
         run.kv_tokens + k * f64::from(run.decode_tokens),
         run.resident_adapters
     )

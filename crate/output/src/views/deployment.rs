@@ -97,6 +97,7 @@ fn of_pool(scenario: &Scenario) -> DeploymentView {
         ("graphs", plan.graph_bytes),
         ("other", plan.other_bytes),
         ("adapters", plan.adapter_bytes),
+        ("drafter", plan.drafter_bytes),
         ("kv", plan.kv_bytes),
         ("margin", plan.margin_bytes),
     ];

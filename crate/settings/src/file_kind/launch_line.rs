@@ -4,6 +4,7 @@
 
 use servescope_cost::models::Model;
 
+use super::speculative_config;
 use crate::diagnostic::Diagnostic;
 use crate::parameters::choices::CostKind;
 use crate::parameters::{Id, Value};
@@ -184,6 +185,7 @@ impl Server {
         if self.has_no_adapters(&words) {
             settings.push(format!("{}=0", Id::Adapters.row().id));
         }
+        let drafts = speculative_config::settings(text).filter(|_| self == Self::Vllm);
         settings.extend(model(&words).map(|model| format!("{}={model}", Id::FleetModel.row().id)));
         for (at, word) in words.iter().enumerate() {
             let Some(flag) = word.strip_prefix('-').map(|flag| flag.trim_start_matches('-')) else {
@@ -194,7 +196,10 @@ impl Server {
             let name = flag.replace('_', "-");
             let (name, is_negated) = name.strip_prefix("no-").map_or((&*name, false), |name| (name, true));
             let Some((_, id, meaning)) = FLAGS.iter().find(|(names, ..)| names.contains(&name)) else {
-                if word.starts_with("--") && !NAMED.contains(&name) && !LORA_FLAGS.contains(&name) {
+                let is_known = NAMED.contains(&name)
+                    || LORA_FLAGS.contains(&name)
+                    || drafts.is_some() && name == speculative_config::FLAG;
+                if word.starts_with("--") && !is_known {
                     unknown.push(format!("--{flag}"));
                 }
                 continue;
@@ -210,6 +215,7 @@ impl Server {
                 None => unknown.push(format!("--{flag} {value}")),
             }
         }
+        settings.extend(drafts.into_iter().flatten());
         (settings, unknown)
     }
 
@@ -294,7 +300,11 @@ fn model(words: &[&str]) -> Option<&'static str> {
             _ => None,
         })
     };
-    let named = behind(&["--model", "--model-path"]).or_else(|| behind(&["serve", "trtllm-serve"]))?;
+    model_named(behind(&["--model", "--model-path"]).or_else(|| behind(&["serve", "trtllm-serve"]))?)
+}
+
+/// The catalogue's model by its name on Hugging Face.
+pub(super) fn model_named(named: &str) -> Option<&'static str> {
     let name = named.trim_matches(['"', '\'']).rsplit('/').next()?.to_ascii_lowercase();
     let ends = ["-instruct", "-chat", "-hf", "-it", "-fp8", "-base"];
     let mut name = name.strip_prefix("meta-").unwrap_or(&name);

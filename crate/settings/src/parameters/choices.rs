@@ -170,6 +170,7 @@ pub use gateway::{GatewayKind, GatewayWindow, OverQuota, PredictKind, TimeoutKin
 pub use service::{
     Allocation, Corrections, CostKind, FairLift, HostOverhead, KvPool, LoraKernels, MemoryPlan,
     ModelAttention, ModelStateKind, ModelWindowKind, NodeNetwork, Order, PredictionOf, Preemption,
+    SpecAcceptance, SpecGate, SpecMethod,
 };
 pub use workload::{
     ArrivalKind, ClientKind, CurveKind, CurveSampling, LengthCurveKind, LengthKind, LengthSource, Loop,

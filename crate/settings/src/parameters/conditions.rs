@@ -66,6 +66,17 @@ pub(super) const BY_OFFLOADING: Condition =
     all(&[HOST_CACHE, when_in(Id::HostCacheConnector, &["offloading"])]);
 pub(super) const BY_SIMPLE_CPU: Condition =
     all(&[HOST_CACHE, when_in(Id::HostCacheConnector, &["simple_cpu"])]);
+/// Speculative decoding, by a drafter of some kind, and how drafts are accepted.
+pub(super) const SPECULATES: Condition =
+    all(&[when_in(Id::SchedulerKind, &["vllm_v1"]), when_not_in(Id::SpecMethod, &["none"])]);
+pub(super) const DRAFTS_BY_MODEL: Condition =
+    all(&[when_in(Id::SchedulerKind, &["vllm_v1"]), when_in(Id::SpecMethod, &["draft_model"]), ON_HARDWARE]);
+/// A drafter with passes of its own, whose times follow from no dimensions.
+pub(super) const DRAFTS_BY_RATIO: Condition = all(&[
+    when_in(Id::SchedulerKind, &["vllm_v1"]),
+    when_in(Id::SpecMethod, &["draft_model", "eagle", "mtp"]),
+    when_in(Id::CostKind, &["linear", "profile"]),
+]);
 pub(super) const SWAPS: &[Condition] = &[when_in(Id::Preemption, &["swap"])];
 pub(super) const PROXY: &[Condition] = &[when_in(Id::GatewayKind, &["proxy"])];
 pub(super) const LENDING: &[Condition] =

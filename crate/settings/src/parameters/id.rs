@@ -69,7 +69,8 @@ ids! {
     TurnSigma ContextCap AtCap AnswerTime PrefixKind BlockTokens SystemTokens AdapterTokens UserTokens
 
     Calibration CostKind ErrorBias ErrorNoise Corrections HostOverhead HostBase HostPerRequest HostLaunch
-    KernelEngine CapturedTokens PrefillBase PrefillPerToken DecodeBase DecodePerRequest DecodePerKv Overhead LoadBase
+    KernelEngine CapturedTokens SpecMethod SpecTokens SpecAcceptance SpecRate SpecPositions SpecLength SpecTable SpecGate SpecBelow
+    SpecSchedule SpecDraftModel SpecCostRatio PrefillBase PrefillPerToken DecodeBase DecodePerRequest DecodePerKv Overhead LoadBase
     LoadPerRank DecodePerRank DecodeActive PrefillFactor SloTtft SloTpot SloTbt CapacityQuantile
     CapacityTtft CapacityTbt CapacityTpot CapacityE2e CapacityQueue CapacityQueueQuantile
     CapacityTolerance CapacityMostRequests UsdPerGpuHour PriceKind CapacityGrid

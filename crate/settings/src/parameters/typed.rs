@@ -2,6 +2,9 @@
 //! compiled.
 
 use servescope_cost::calibration::CALIBRATION_IDS;
+use servescope_cost::models::MODEL_IDS;
+
+use crate::acceptance_tables::TABLE_NAMES;
 
 use super::choices::{GPU_NAMES, MODEL_NAMES, foreign, gateway, service, workload};
 use super::id::Id;
@@ -9,8 +12,13 @@ use super::kind::Kind;
 use super::table::TABLE;
 
 /// Choices among the entries of a list of data: an entry there is both the name and what it stands for.
-const LISTS: &[(Id, &[&str])] =
-    &[(Id::FleetGpu, &GPU_NAMES), (Id::FleetModel, &MODEL_NAMES), (Id::Calibration, &CALIBRATION_IDS)];
+const LISTS: &[(Id, &[&str])] = &[
+    (Id::FleetGpu, &GPU_NAMES),
+    (Id::FleetModel, &MODEL_NAMES),
+    (Id::SpecDraftModel, &MODEL_IDS),
+    (Id::SpecTable, &TABLE_NAMES),
+    (Id::Calibration, &CALIBRATION_IDS),
+];
 
 const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());

@@ -84,7 +84,7 @@ impl Scenario {
     /// # Errors
     /// [`Diagnostic`] where operators are asked for that were not timed.
     pub fn replica_cost(&self, ranks: AdapterRanks) -> Result<Box<dyn BatchCost>, Diagnostic> {
-        Ok(Disturbed::or_as_it_is(self.exact_cost(ranks)?, self.time_error()))
+        Ok(Disturbed::or_as_it_is(self.with_drafter(self.exact_cost(ranks)?), self.time_error()))
     }
 
     /// By how much iteration times are off.
@@ -158,6 +158,7 @@ impl Scenario {
         let ask = Ask {
             largest: self.largest_iteration(),
             adapter_bytes: self.reserved_bytes(ranks),
+            drafter: self.drafter_memory(),
             reserve,
             kv_bytes: kv_gib * GIB,
             block_size: self.block_tokens(),

@@ -88,6 +88,7 @@ impl Scenario {
             prefix_cache: self.flag(Id::PrefixCache),
             vllm: self.vllm_rules(),
             sglang: self.sglang_rules(),
+            speculation: self.speculation(),
             reserve: match self.chosen(choices::Allocation::ID) {
                 choices::Allocation::Watermark | choices::Allocation::OnDemand => false,
                 choices::Allocation::Reserve => self.is_active(Id::Allocation),

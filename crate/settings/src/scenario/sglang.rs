@@ -3,7 +3,7 @@
 
 use servescope_cost::memory_plan::sglang::{self, Server};
 use servescope_cost::memory_plan::vllm::Profiled;
-use servescope_cost::memory_plan::{Ask, MemoryPlan, Reserve};
+use servescope_cost::memory_plan::{Ask, DrafterMemory, MemoryPlan, Reserve};
 use servescope_engine::{AdapterMemory, SchedulePolicy, SchedulerKind, SglangRules};
 
 use super::{CostKind, Scenario};
@@ -137,6 +137,7 @@ impl Scenario {
             // The share does not depend on the largest iteration.
             largest: Profiled { batch_tokens: 0, requests: 0, longest: 0, captured_tokens: 0 },
             adapter_bytes: self.reserved_bytes(self.adapter_ranks()),
+            drafter: DrafterMemory::default(),
             reserve: Reserve::Sglang { static_share: 1.0 - self.number(Id::MemoryMargin) },
             kv_bytes: 0.0,
             block_size: self.block_tokens(),

@@ -145,7 +145,9 @@ impl Scenario {
             SchedulerKind::Static | SchedulerKind::Orca | SchedulerKind::Sarathi
         );
         let tokens = if has_budget { self.whole(Id::BatchMaxTokens) } else { u32::MAX };
-        let requests = self.whole(Id::MaxRunning);
+        // Each request may have its drafts beside its token.
+        let rows = 1 + if self.speculates() { self.whole(Id::SpecTokens) } else { 0 };
+        let requests = self.whole(Id::MaxRunning).saturating_mul(rows);
         Value::Number(captured_by_default(&self.gpu(), requests, tokens).into())
     }
 
@@ -154,7 +156,8 @@ impl Scenario {
         let bound = |id: Id| Some(self.whole(id)).filter(|&most| most > 0);
         VllmRules {
             scheduler_reserve_full_isl: self.flag(Id::ReserveFullIsl),
-            async_scheduling: self.flag(Id::AsyncScheduling),
+            // vLLM switches it off for n-grams (vllm/config/vllm.py).
+            async_scheduling: self.flag(Id::AsyncScheduling) && self.choice(Id::SpecMethod) != "ngram",
             stages_wait_for_tokens: true,
             long_prefill_token_threshold: match self.whole(Id::LongPrefillTokens) {
                 0 => LongPrefill::Unbounded,

@@ -108,6 +108,30 @@ impl IdLists {
     }
 }
 
+/// What became of drafts of speculative decoding, as a file says it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecordedDrafts {
+    /// How many drafts of a request were right, by its verifications in turn.
+    pub accepted: IdLists,
+    /// How many an n-gram found, by its attempts in turn; no lists where it always finds all.
+    pub proposed: IdLists,
+}
+
+impl RecordedDrafts {
+    fn select(&self, order: &[u32]) -> Self {
+        Self { accepted: self.accepted.select(order), proposed: self.proposed.select(order) }
+    }
+
+    fn append(&mut self, other: &Self, id: usize) {
+        self.accepted.push(other.accepted.of(id).iter().copied());
+        self.proposed.push(other.proposed.of(id).iter().copied());
+    }
+
+    fn is_empty(&self) -> bool {
+        self.accepted.ids.is_empty() && self.proposed.ids.is_empty()
+    }
+}
+
 /// Prefix blocks: a prompt, and the output behind it, as ids of blocks of tokens. Equal ids mean an equal block after equal
 /// blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -204,6 +228,8 @@ pub struct TraceMetadata {
     pub kind: Labels,
     /// Its prompt as prefix blocks.
     pub prefix: PrefixBlocks,
+    /// What became of drafts for it.
+    pub drafts: RecordedDrafts,
     /// Seconds that the original system took; NaN where the file does not say.
     pub recorded_latency_s: Vec<f64>,
     /// Whether a request's output length was unknown in the file, so that the one in the trace was set by the reader.
@@ -224,6 +250,7 @@ impl TraceMetadata {
             && self.model.is_empty()
             && self.kind.is_empty()
             && self.prefix.is_empty()
+            && self.drafts.is_empty()
             && self.recorded_latency_s.is_empty()
             && self.assumed_output.is_empty()
             && self.ignores_eos.is_empty()
@@ -270,6 +297,7 @@ impl TraceMetadata {
         let mut assumed_output = Vec::new();
         let mut ignores_eos = Vec::new();
         let mut events = Events::default();
+        let mut drafts = RecordedDrafts::default();
         let mut numbers: BTreeMap<(usize, u64), u64> = BTreeMap::new();
         let nothing = Self::default();
         for (file, (metadata, requests)) in parts.iter().enumerate() {
@@ -286,6 +314,7 @@ impl TraceMetadata {
                 recorded_latency_s.push(metadata.recorded_latency_s.get(id).copied().unwrap_or(f64::NAN));
                 assumed_output.push(metadata.is_output_assumed(id));
                 ignores_eos.push(metadata.ignores_eos.get(id).copied().unwrap_or(false));
+                drafts.append(&metadata.drafts, id);
                 details.push(metadata.details.get(id).cloned().unwrap_or_default());
                 let mut renumbered = |block: u64| {
                     let next = numbers.len() as u64;
@@ -307,6 +336,7 @@ impl TraceMetadata {
             model: model.finish(),
             kind: kind.finish(),
             prefix: if size > 0 && one_size { prefix } else { PrefixBlocks::default() },
+            drafts: if drafts.is_empty() { RecordedDrafts::default() } else { drafts },
             recorded_latency_s,
             assumed_output: if assumed_output.contains(&true) { assumed_output } else { Vec::new() },
             ignores_eos: if ignores_eos.contains(&true) { ignores_eos } else { Vec::new() },
@@ -325,6 +355,7 @@ impl TraceMetadata {
             model: self.model.select(order),
             kind: self.kind.select(order),
             prefix: self.prefix.select(order),
+            drafts: self.drafts.select(order),
             recorded_latency_s: select(&self.recorded_latency_s, order),
             assumed_output: select(&self.assumed_output, order),
             ignores_eos: select(&self.ignores_eos, order),

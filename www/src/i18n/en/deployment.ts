@@ -16,6 +16,7 @@ export const deployment = area('deployment', {
   'memory.activations': 'activations',
   'memory.graphs': 'CUDA graphs',
   'memory.other': 'context, collectives and kernels’ own copies',
+  'memory.drafter': 'drafter',
   'memory.adapters': 'adapters',
   'memory.kv': 'KV cache',
   'memory.margin': 'margin',

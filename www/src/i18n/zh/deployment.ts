@@ -16,6 +16,7 @@ export const deployment: Translation<typeof english> = {
   'memory.activations': '激活',
   'memory.graphs': 'CUDA 图',
   'memory.other': '上下文、集合通信与内核自带的副本',
+  'memory.drafter': '草稿模型',
   'memory.adapters': '适配器',
   'memory.kv': 'KV 缓存',
   'memory.margin': '余量',

@@ -250,6 +250,8 @@ export const page: Translation<typeof english> = {
   'metric.note.pool_tokens': '每个副本共 {value} 个 token',
   'metric.note.hit_rate': '前缀缓存命中率 {value}',
   'metric.note.host_hit_rate': '主机内存命中率 {value}',
+  'metric.note.acceptance_length': '每次验证 {value} 个 token',
+  'metric.note.rejected_drafts': '{value} 个草稿被拒绝',
   'metric.missing': '样本太少',
   'metric.no_run': '未运行',
   'metric.up': '比之前多 {amount}',

@@ -6,6 +6,7 @@ use servescope_workload::RequestId;
 use super::{
     Replica, RequestStatus, RunningList, RunningRequest, ScheduleContext, Scheduled, ScheduledBatch,
 };
+use crate::config::speculation;
 use crate::record::request_phases::PrefillPhase;
 use crate::record::timeline::IterationRun;
 use crate::replica::batch_end::share_iteration;
@@ -53,9 +54,16 @@ impl RunningList {
             self.release_aborted(replica, context, id);
         }
         let holders = replica.num_running;
-        let fresh =
-            batch.scheduled.iter().filter(|own| end_of(self, replica, context, batch, own)).count() as u32;
-        let fresh = others + fresh;
+        let (mut fresh, mut further) = (others, 0);
+        for own in &batch.scheduled {
+            let given = end_of(self, replica, context, batch, own);
+            fresh += u32::from(given.follow);
+            if given.tokens > 1 {
+                further += given.tokens - 1;
+                context.requests.drafts[own.id].further_tokens += given.tokens - 1;
+            }
+        }
+        batch.decode_tokens += further;
         if replica.num_running < holders {
             for &id in batch.members.iter().chain(&batch.prompts) {
                 if context.requests[id].status == RequestStatus::Decoding {
@@ -150,17 +158,25 @@ fn account(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, scheduled:
     updated_us
 }
 
-/// A request is further by its part of a batch. Says whether its token follows the one before it without a gap.
+/// What a batch gave a request.
+#[derive(Default)]
+struct Given {
+    tokens: u32,
+    /// Whether they follow the token before them without a gap.
+    follow: bool,
+}
+
+/// A request is further by its part of a batch.
 fn end_of(
     list: &mut RunningList,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     batch: &ScheduledBatch,
     scheduled: &Scheduled,
-) -> bool {
+) -> Given {
     let Scheduled { id, tokens, makes_token, .. } = *scheduled;
     let i = id.index();
-    let Some(place) = RunningList::place(context, id) else { return false };
+    let Some(place) = RunningList::place(context, id) else { return Given::default() };
     let Replica { kv, .. } = replica;
     let entry = list.entry(place);
     entry.under_way -= tokens;
@@ -170,23 +186,32 @@ fn end_of(
         if entry.under_way == 0 {
             list.remove(context, id);
         }
-        return false;
+        return Given::default();
     }
     let updated_us = account(context, batch, scheduled);
+    let right = accepted(context, scheduled);
     if was_preempted {
-        end_of_preempted(list, replica, context, scheduled, place);
-        return false;
+        return end_of_preempted(list, replica, context, scheduled, (place, right));
     }
-    context.requests[i].done = entry.computed - entry.under_way;
     if !makes_token {
-        return false;
+        context.requests[i].done = entry.computed - entry.under_way;
+        return Given::default();
     }
-    entry.known += 1;
+    let wrong = scheduled.drafts - right;
+    let tokens = (right + 1).min(tokens_to_end(context.total(id), entry.known));
+    entry.known += tokens;
     context.requests[i].done = entry.known;
-    if entry.awaited > 0 {
-        entry.awaited -= 1;
+    let is_told_late = entry.awaited > 0 || context.config.drafting().is_some();
+    // What is behind the end of the output is dropped.
+    entry.computed -= wrong + (right + 1 - tokens);
+    entry.awaited = entry.awaited.saturating_sub(1 + scheduled.drafts);
+    if is_told_late {
         // A block that an answer fills is cached when its last token is known.
-        kv.cache_blocks(id, entry.computed - entry.under_way, &mut entry.held);
+        let findable = context.config.findable_tokens(entry.known);
+        kv.cache_blocks(id, (entry.computed - entry.under_way).min(findable), &mut entry.held);
+    }
+    if context.facts.batches_ahead == 0 {
+        entry.drafts = proposed(context, batch, id);
     }
     let total = context.total(id);
     let is_done = entry.known >= total;
@@ -202,57 +227,92 @@ fn end_of(
     context.requests[i].status = RequestStatus::Decoding;
     let iteration_us =
         if replica.stages == 1 { batch.iteration_us() } else { context.now_us - batch.began_us };
-    let follows = makes(replica, context, id, updated_us, Some((batch.began_us, iteration_us)));
+    let follow = makes(replica, context, (id, tokens), updated_us, Some((batch.began_us, iteration_us)));
     if is_done {
         replica.complete(context, id, total);
         replica.num_running -= 1;
         replica.happened(context, BatchEvent::Left(id, Some(total)));
     }
-    follows
+    Given { tokens, follow }
 }
 
-/// A request that was preempted gets what was under way: a token all the same, which may be its last one.
+/// A request that was preempted gets what was under way: its tokens all the same, of which the last may be its last one.
 fn end_of_preempted(
     list: &mut RunningList,
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
     scheduled: &Scheduled,
-    place: u32,
-) {
+    (place, right): (u32, u32),
+) -> Given {
     let Scheduled { id, makes_token, .. } = *scheduled;
     let makes_token = makes_token && !context.facts.drops_tokens_of_preempted;
+    let total = context.total(id);
     let entry = list.entry(place);
-    entry.known += u32::from(makes_token);
+    let tokens = if makes_token { (right + 1).min(tokens_to_end(total, entry.known)) } else { 0 };
+    entry.known += tokens;
     let (known, is_back) = (entry.known, entry.stale == 0);
     if is_back {
         list.remove(context, id);
     }
     if !makes_token {
-        return;
+        return Given::default();
     }
-    makes(replica, context, id, context.now_us, None);
+    makes(replica, context, (id, tokens), context.now_us, None);
     context.requests.token_us.insert(id, context.now_us);
     replica.changes_prompt(context, id, known);
-    let total = context.total(id);
     if known >= total {
         replica.complete(context, id, total);
         replica.leave_waiting(context, id);
         replica.happened(context, BatchEvent::Left(id, None));
     }
+    Given { tokens, follow: false }
 }
 
-/// A token of a request is there, whose last one was there at `last_us` unless it was preempted since. Says whether it
-/// follows that one in an iteration that began at a time and took so long, `iteration_us`.
+/// Most tokens that a batch gives a request which makes one: those up to its end. SGLang's overlapped batches make one behind it.
+fn tokens_to_end(total: u32, known: u32) -> u32 {
+    total.saturating_sub(known).max(1)
+}
+
+/// How many drafts of a request are right that a batch verified.
+fn accepted(context: &mut ScheduleContext<'_>, scheduled: &Scheduled) -> u32 {
+    let (Some(own), false) = (context.config.drafting(), scheduled.is_padded) else { return 0 };
+    if scheduled.drafts == 0 {
+        return 0;
+    }
+    let of_request = &mut context.requests.drafts[scheduled.id];
+    let right = own.accepted(context.trace, scheduled.id, of_request.verifications, scheduled.drafts);
+    of_request.verifications += 1;
+    of_request.verified += scheduled.drafts;
+    of_request.accepted += right;
+    context.record.drafts.get_or_insert_default().add(scheduled.drafts, right);
+    right
+}
+
+/// How many drafts are made for a request behind a batch that gave it a token.
+fn proposed(context: &mut ScheduleContext<'_>, batch: &ScheduledBatch, id: RequestId) -> u32 {
+    if context.config.drafting().is_none() {
+        return 0;
+    }
+    let before = &mut context.requests.drafts[id].attempts;
+    let drafts = speculation::proposed(context.trace, id, *before, batch.drafted);
+    *before += 1;
+    drafts
+}
+
+/// So many tokens of a request are there at once, whose last one was there at `last_us` unless it was preempted since. Says whether
+/// they follow that one in an iteration that began at a time and took so long, `iteration_us`.
 fn makes(
     replica: &mut Replica,
     context: &mut ScheduleContext<'_>,
-    id: RequestId,
+    (id, tokens): (RequestId, u32),
     last_us: f64,
     iteration_us: Option<(f64, f64)>,
 ) -> bool {
     let i = id.index();
     let is_first = context.requests[i].first_token_us.is_nan();
-    replica.waiting.made_token(context.trace, id, is_first);
+    for token in 0..tokens {
+        replica.waiting.made_token(context.trace, id, is_first && token == 0);
+    }
     if is_first {
         context.requests[i].first_token_us = context.now_us;
         context.record.has_first_token(id);

@@ -379,7 +379,7 @@ impl RunningList {
 
 /// A request decodes that has this many tokens computed.
 fn decode(id: RequestId, computed: u32) -> Scheduled {
-    Scheduled { id, tokens: 1, computed, is_prompt: false, makes_token: true, is_admitted: false }
+    Scheduled { id, tokens: 1, computed, makes_token: true, ..Scheduled::default() }
 }
 
 /// What becomes of a running request in the next iteration, if that follows the one before it.
@@ -407,12 +407,13 @@ fn next_of(replica: &Replica, context: &ScheduleContext<'_>, entry: &RunningRequ
 
 /// Makes a group of all running requests, if they decode one and all in the next iteration.
 fn begin(list: &mut RunningList, replica: &mut Replica, context: &mut ScheduleContext<'_>) -> bool {
-    // Several stages work on several iterations at once; counters want every token.
+    // Several stages work on several iterations at once; counters want every token; drafts are verified one by one.
     if list.has_chunk
         || list.order.is_empty()
         || replica.stages > 1
         || replica.writes_every_iteration
         || replica.waiting.keeps_counters()
+        || context.config.drafting().is_some()
     {
         return false;
     }

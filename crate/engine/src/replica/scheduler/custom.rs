@@ -235,7 +235,7 @@ impl CustomBatches {
 impl Step {
     fn take(&mut self, id: RequestId, tokens: u32, computed: u32, is_prompt: bool, is_admitted: bool) {
         self.budget -= tokens;
-        self.chosen.push(Scheduled { id, tokens, computed, is_prompt, makes_token: false, is_admitted });
+        self.chosen.push(Scheduled { id, tokens, computed, is_prompt, is_admitted, ..Scheduled::default() });
     }
 }
 

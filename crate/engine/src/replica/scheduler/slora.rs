@@ -256,11 +256,10 @@ impl SloraState {
                 let chunks = vec![Chunk { kv_tokens: 0, tokens }; requests as usize];
                 let batch = Batch {
                     chunks: &chunks,
-                    decodes: 0,
-                    decode_kv_tokens: 0.0,
                     rank_sum: u64::from(requests) * u64::from(rank),
                     any_adapter: rank > 0,
                     lora: LoraBatch::of_one(rank, requests * tokens),
+                    ..Batch::default()
                 };
                 context.cost.stage_time(&batch, true).first_us
             };

@@ -7,6 +7,9 @@
 //! (`waiting`), up to `max_num_seqs`. A token counts as computed as soon as it is scheduled: with asynchronous scheduling the next
 //! iteration is formed while the current one runs, so a request is scheduled for its next decode before its last token is known.
 //!
+//! With speculative decoding a running request has its drafts scheduled behind its last known token, and computed falls by those that
+//! turn out wrong. Of drafts that do not fit the budget nothing is left.
+//!
 //! The running requests are kept in the replica's list ([`crate::replica::running_list`]).
 
 mod loading;
@@ -19,6 +22,7 @@ use super::{
     BatchScheduler, BlockAllocation, LengthRule, PoolConfig, PrefixCaching, QueueScan, Replica,
     ScheduleContext, ScheduledBatch, SchedulerFacts, SchedulerRules, SchedulerSetup, Steady,
 };
+use crate::config::speculation::Speculation;
 use crate::config::{LongPrefill, VllmRules};
 use crate::replica::iteration::{Scheduled, TokenWait};
 use crate::replica::running_list::RunningList;
@@ -63,8 +67,14 @@ enum Looked {
 /// An iteration while it is formed.
 struct Step {
     rules: VllmRules,
-    /// What is left of the token budget (`max_num_batched_tokens`): every scheduled token of a prompt or a decode takes from it.
+    /// What is left of the token budget (`max_num_batched_tokens`): every scheduled token of a prompt or a decode takes from it, and
+    /// for each request the further rows of the drafter's input, so that vLLM's `token_budget` never decides beside its
+    /// `input_budget`.
     budget: u32,
+    draft_slots: u32,
+    /// Whether a scheduled request can use the drafts behind this iteration.
+    needs_drafts: bool,
+    padding: Padding,
     /// Most tokens of one prompt.
     chunk: u32,
     /// Whether prompts wait for a later iteration, so that requests that decode go on undisturbed.
@@ -73,6 +83,68 @@ struct Step {
     scheduled: Vec<Scheduled>,
     /// How long adapters are loaded before it, microseconds.
     load_us: f64,
+}
+
+/// With which drafts, all of them wrong, a request of which one token is left is admitted, so that all requests that decode have
+/// as many rows.
+#[derive(Debug, Clone, Copy, Default)]
+struct Padding {
+    drafts: u32,
+    /// Whether requests were running before.
+    any_running: bool,
+    max_model_len: u32,
+}
+
+impl Padding {
+    /// Of the requests that are admitted beside those that are scheduled.
+    fn beside(step: &Step, config: &PoolConfig) -> Self {
+        let pads = |own: &&Speculation| own.by_batch_size.is_none() && !step.reads_prompts;
+        let drafts = config.drafting().filter(pads).map_or(0, |own| own.num_speculative_tokens);
+        Self { drafts, any_running: !step.scheduled.is_empty(), max_model_len: config.max_request_tokens }
+    }
+
+    /// Drafts of a request that has so many tokens computed of those that are known.
+    fn of(self, computed: u32, known: u32) -> u32 {
+        let pads = computed + 1 == known && (self.any_running || computed > 0);
+        let fits = known.saturating_add(self.drafts) < self.max_model_len;
+        if pads && fits { self.drafts } else { 0 }
+    }
+}
+
+impl Step {
+    /// Most tokens that one request gets of what is left of the budget; 0: no further request is scheduled.
+    fn tokens_left(&self) -> u32 {
+        self.budget.saturating_sub(self.draft_slots)
+    }
+
+    /// A request is scheduled, of which so many tokens are known and `awaited` under way.
+    fn add(&mut self, context: &ScheduleContext<'_>, (known, awaited): (u32, u32), scheduled: Scheduled) {
+        self.budget -= scheduled.tokens + self.draft_slots;
+        self.needs_drafts |= uses_drafts(context, (known, awaited), &scheduled);
+        self.scheduled.push(scheduled);
+    }
+
+    /// A waiting request is scheduled, of which so many tokens are known. Where it has drafts they are padding.
+    fn admit(&mut self, context: &ScheduleContext<'_>, known: u32, scheduled: Scheduled) {
+        let is_padded = scheduled.drafts > 0;
+        self.reads_prompts |= scheduled.computed + 1 < known;
+        let scheduled = Scheduled { is_prompt: !is_padded, is_admitted: true, is_padded, ..scheduled };
+        self.add(context, (known, 0), scheduled);
+    }
+
+    /// A request is preempted that may be among those that are scheduled.
+    fn take_back(&mut self, id: RequestId) {
+        let Some(place) = self.scheduled.iter().position(|own| own.id == id) else { return };
+        self.budget += self.scheduled.remove(place).tokens + self.draft_slots;
+    }
+}
+
+/// Whether a request that is scheduled can use the drafts behind this iteration: not where a part of its prompt is left, or it has
+/// its last token with this iteration even if all drafts are wrong (`_drafts_unused`).
+fn uses_drafts(context: &ScheduleContext<'_>, (known, awaited): (u32, u32), scheduled: &Scheduled) -> bool {
+    let input = context.trace.input_tokens[scheduled.id];
+    let sure = known - input + 1 + u32::from(awaited > 0);
+    scheduled.computed + scheduled.tokens >= known && sure < context.trace.max_tokens[scheduled.id]
 }
 
 impl SchedulerRules for VllmV1 {
@@ -100,9 +172,13 @@ impl SchedulerRules for VllmV1 {
     }
 
     fn refuses(&self, config: &PoolConfig, _: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {
+        let slots = config.drafting().map_or(0, Speculation::draft_slots);
+        let most = config.max_batch_tokens.saturating_sub(slots);
         // vLLM does not start with a budget below the longest request then; a preempted request would wait for ever.
+        let over_budget = !config.vllm.enable_chunked_prefill && total_tokens.saturating_sub(1) > most;
+        // Nor does it start with one that has no room for a request's drafts.
         let over_budget =
-            !config.vllm.enable_chunked_prefill && total_tokens.saturating_sub(1) > config.max_batch_tokens;
+            over_budget || most <= config.drafting().map_or(0, |own| own.num_speculative_tokens);
         over_budget.then_some(Rejection::PromptOverBatch)
     }
 }
@@ -123,7 +199,7 @@ impl BatchScheduler for State {
 
     /// For how many iterations the head of the queue stays where it is, for what it lacked when the last one was formed.
     fn steady_for(&self, replica: &mut Replica, context: &ScheduleContext<'_>, most: u32) -> Steady {
-        if !self.deferred.is_empty() {
+        if !self.deferred.is_empty() || context.config.drafting().is_some() {
             return Steady::up_to(1);
         }
         if replica.num_waiting == 0 {
@@ -160,6 +236,9 @@ fn schedule(
         schedule_singly(state, list, replica, context, &mut step)
     };
     batch.load_us = step.load_us;
+    if let (Some(drafting), true) = (context.config.drafting(), step.needs_drafts) {
+        batch.drafted = drafting.drafts_after(step.scheduled.len() as u32);
+    }
     if let Replica { kv, kv_offload: Some(tier), .. } = replica {
         let preempted = &context.record.preemptions[preempted_before..];
         let preempted: Vec<RequestId> = preempted.iter().map(|preemption| preemption.id).collect();
@@ -215,7 +294,19 @@ fn begin(state: &State, list: &RunningList, replica: &Replica, context: &Schedul
     let is_too_soon = state.prompts_at.is_some_and(|at| list.iterations + 1 - at < interval);
     let any_decodes = || list.order.iter().any(|&place| !list.entries[place as usize].is_prompt_chunk);
     let defers_prompts = interval > 1 && !state.is_capacity_bound && is_too_soon && any_decodes();
-    Step { rules, budget, chunk, defers_prompts, reads_prompts: false, scheduled: Vec::new(), load_us: 0.0 }
+    let drafting = context.config.drafting();
+    Step {
+        rules,
+        budget,
+        draft_slots: drafting.map_or(0, Speculation::draft_slots),
+        needs_drafts: drafting.is_some_and(|own| !own.skips_useless_drafts()),
+        padding: Padding::default(),
+        chunk,
+        defers_prompts,
+        reads_prompts: false,
+        scheduled: Vec::new(),
+        load_us: 0.0,
+    }
 }
 
 /// Whether a token comes out after which the request may decode.

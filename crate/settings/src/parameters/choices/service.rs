@@ -74,6 +74,42 @@ choices! {
         Vidur = "vidur",
     }
 
+    /// What proposes tokens in speculative decoding.
+    SpecMethod (ID = SpecMethod) {
+        /// Nothing: no speculative decoding.
+        None = "none",
+        /// What followed the last tokens before, in the request's own text.
+        Ngram = "ngram",
+        /// A smaller model.
+        DraftModel = "draft_model",
+        /// A layer trained beside the model.
+        Eagle = "eagle",
+        /// The model's own layer for further tokens.
+        Mtp = "mtp",
+    }
+
+    /// How it is said how many drafts are right.
+    SpecAcceptance (ID = SpecAcceptance) {
+        /// The same chance for each behind a right one.
+        Rate = "rate",
+        /// The chance of each position.
+        Positions = "positions",
+        /// The mean number of tokens of a verification.
+        Length = "length",
+        /// That mean as measured for a model, by the number of drafts.
+        Table = "table",
+    }
+
+    /// When drafts are made.
+    SpecGate (ID = SpecGate) {
+        /// Always.
+        Always = "always",
+        /// Behind small iterations.
+        BatchBelow = "batch_below",
+        /// As many as a list says for the size of the iteration.
+        Dynamic = "dynamic",
+    }
+
     /// The kernels that compute adapters in slots.
     LoraKernels (ID = LoraKernels) {
         /// Those of vLLM from 0.8 on.

@@ -2,11 +2,14 @@
 
 use servescope_cost::calibration::CALIBRATION_IDS;
 use servescope_cost::kernels::CAPTURED_TOKENS;
+use servescope_cost::models::MODEL_IDS;
 
+use crate::acceptance_tables::TABLE_NAMES;
 use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices;
 use crate::parameters::conditions::{
-    COUNTS_GRAPHS, HAS_ADAPTERS, LAUNCHES_ADAPTERS, LINEAR, LOADED, ON_HARDWARE, ROOFLINE, any, when_in,
+    COUNTS_GRAPHS, DRAFTS_BY_MODEL, DRAFTS_BY_RATIO, HAS_ADAPTERS, LAUNCHES_ADAPTERS, LINEAR, LOADED,
+    ON_HARDWARE, ROOFLINE, SPECULATES, VLLM_V1, any, when_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -44,6 +47,42 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::CapturedTokens, row("cost.max_cudagraph_capture_size", "cgs", "cost", whole(1.0, 1_000_000.0, CAPTURED_TOKENS as f64)).unit("tokens").log(1.0, 8192.0, 1.0)
         .when(&[any(&[when_in(Id::CostKind, &["kernels"]), COUNTS_GRAPHS, LAUNCHES_ADAPTERS])])
         .doc("Largest CUDA graph", "Largest iteration that a CUDA graph is captured of (vLLM's --max-cudagraph-capture-size). Its default is vLLM's: twice the bound on running requests, at most 512 (1024 on B200, B300, GB200 and GB300) and at most the token budget. In a longer iteration with prompts the host launches the kernels one by one, ahead of the GPU: it takes at least the time of these launches, and no longer where the GPU is busy anyway.")),
+    (Id::SpecMethod, row("cost.speculation.method", "spm", "cost", choice(choices::SpecMethod::ID))
+        .when(VLLM_V1)
+        .doc("Speculative decoding", "What proposes tokens that the model then verifies in one iteration: nothing; n-grams of the request's own text; a smaller model; an EAGLE layer; or the model's own layer for further tokens (MTP). Right drafts save iterations, wrong ones cost rows of an iteration.")),
+    (Id::SpecTokens, row("cost.speculation.num_speculative_tokens", "spk", "cost", whole(1.0, 16.0, 3.0)).unit("tokens").linear(1.0, 8.0, 1.0)
+        .when(&[SPECULATES])
+        .doc("Drafts", "Most drafts of a request in an iteration (vLLM's num_speculative_tokens): each is one row more.")),
+    (Id::SpecAcceptance, row("cost.speculation.acceptance", "spa", "cost", choice(choices::SpecAcceptance::ID))
+        .when(&[SPECULATES])
+        .doc("Acceptance", "How many drafts are right: by one rate, by the chance of each position, by the mean length, or by the lengths that were measured for a model. One number is drawn for each verification, by the request and how many it had before.")),
+    (Id::SpecRate, row("cost.speculation.rate", "spr", "cost", number(0.0, 1.0, 0.7)).linear(0.0, 1.0, 0.01)
+        .when(&[SPECULATES, when_in(Id::SpecAcceptance, &["rate"])])
+        .doc("Acceptance rate", "The chance that a draft is right whose predecessors are right.")),
+    (Id::SpecPositions, row("cost.speculation.positions", "sps", "cost", Kind::List { min: 0.0, max: 1.0, whole: false, default: &[0.7, 0.5, 0.35] })
+        .when(&[SPECULATES, when_in(Id::SpecAcceptance, &["positions"])])
+        .doc("Acceptance by position", "The share of verifications in which at least the first, the first two, … drafts are right, as vLLM's counter spec_decode_num_accepted_tokens_per_pos has them over its number of drafts; it cannot rise. Beyond the list no draft is right.")),
+    (Id::SpecLength, row("cost.speculation.length", "spl", "cost", number(1.0, 17.0, 2.5)).unit("tokens").linear(1.0, 6.0, 0.05)
+        .when(&[SPECULATES, when_in(Id::SpecAcceptance, &["length"])])
+        .doc("Acceptance length", "Mean tokens of a verification: the right drafts and one more. They vary as little as they can: 2.5 are 2 or 3 by turns.")),
+    (Id::SpecTable, row("cost.speculation.table", "spt", "cost", Kind::Choice(&TABLE_NAMES))
+        .when(&[SPECULATES, when_in(Id::SpecAcceptance, &["table"])])
+        .doc("Measured acceptance", "Acceptance lengths that InferenceX measured on code with vLLM on a B300, for 1 to 8 drafts. Beyond 8 no draft is right.")),
+    (Id::SpecGate, row("cost.speculation.gate", "spg", "cost", choice(choices::SpecGate::ID))
+        .when(&[SPECULATES])
+        .doc("Drafts are made", "Always; only behind iterations with fewer requests than a bound; or as many as a list says for the number of requests (vLLM's num_speculative_tokens_per_batch_size).")),
+    (Id::SpecBelow, row("cost.speculation.batch_below", "spb", "cost", whole(2.0, 100_000.0, 32.0)).unit("requests").log(2.0, 1024.0, 1.0)
+        .when(&[SPECULATES, when_in(Id::SpecGate, &["batch_below"])])
+        .doc("Batch below", "Drafts are made behind iterations with fewer requests than this.")),
+    (Id::SpecSchedule, row("cost.speculation.schedule", "spd", "cost", Kind::List { min: 0.0, max: 1e9, whole: true, default: &[1.0, 16.0, 3.0, 17.0, 64.0, 1.0, 65.0, 1024.0, 0.0] })
+        .when(&[SPECULATES, when_in(Id::SpecGate, &["dynamic"])])
+        .doc("Drafts by batch", "First and last number of requests and the drafts behind such an iteration, in turn: 1, 16, 3, 17, 64, 1 means 3 for up to 16 requests and 1 for more. The first range begins at 1; a gap has the drafts of the range before it. At most 8 ranges.")),
+    (Id::SpecDraftModel, row("cost.speculation.draft_model", "spf", "cost", Kind::Choice(&MODEL_IDS)).usual("llama-3.2-1b")
+        .when(&[DRAFTS_BY_MODEL])
+        .doc("Draft model", "The smaller model. It is on the same GPUs: its weights and its keys and values take memory of them, and each draft is a pass of it.")),
+    (Id::SpecCostRatio, row("cost.speculation.draft_cost_ratio", "spc", "cost", number(0.0, 10.0, 0.1)).linear(0.0, 1.0, 0.01)
+        .when(&[DRAFTS_BY_RATIO])
+        .doc("Cost of a draft", "How long one pass of the drafter takes over what an iteration of the model without drafts takes. Under the roofline and measured kernels it follows from the drafter's dimensions.")),
     (Id::PrefillBase, row("cost.linear.prefill_base_ms", "pb", "cost", number(0.0, 100_000.0, 5.0)).unit("ms").linear(0.0, 100.0, 0.1)
         .when(&[LINEAR])
         .doc("Prefill, constant", "Time of a prefill iteration without any token.")),

@@ -137,7 +137,7 @@ impl State {
 
     fn decode_of(&self, id: RequestId) -> Scheduled {
         let computed = self.of(id).kv - 1;
-        Scheduled { id, tokens: 1, computed, is_prompt: false, makes_token: true, is_admitted: false }
+        Scheduled { id, tokens: 1, computed, makes_token: true, ..Scheduled::default() }
     }
 
     /// The client of the chunked request has gone.
@@ -257,7 +257,14 @@ impl State {
                 let held = replica.kv.no_blocks();
                 list.admit(replica, context, (id, known, computed), held);
             }
-            chosen.push(Scheduled { id, tokens, computed, is_prompt: true, makes_token: false, is_admitted });
+            chosen.push(Scheduled {
+                id,
+                tokens,
+                computed,
+                is_prompt: true,
+                is_admitted,
+                ..Scheduled::default()
+            });
         }
         let count = prompts.batch.requests.len();
         if self.rides_along(list, replica, context) {

@@ -7,6 +7,7 @@ use servescope_workload::RequestId;
 
 use super::{BlockReason, Looked, Replica, RunningList, ScheduleContext, Scheduled, State, Step};
 use crate::record::decisions::{Compared, Test, Verdict};
+use crate::replica::kv_cache::Held;
 use crate::replica::kv_offload::Holder;
 
 /// Admits requests that are loaded; `most` requests run at once. Says why the others and the waiting queue are not looked at.
@@ -23,7 +24,7 @@ pub(super) fn schedule(
         replica.kv_offload.as_ref().and_then(|tier| tier.waiting().nth(next)).map(|one| one.id)
     {
         let running = list.order.len();
-        if step.budget == 0 {
+        if step.tokens_left() == 0 {
             context.queue_waits(replica.index, || Compared::new(Test::TokenBudget, 1u32, 0u32));
             return Some(BlockReason::PromptBudget);
         }
@@ -71,7 +72,8 @@ pub(super) fn begin(
     let tokens = (hits + loads) * config.block_size;
     let beside = u64::from(idle) + u64::from(if list.order.is_empty() { 0 } else { config.watermark_blocks });
     let free = replica.free_beside_adapter(context, id).unwrap_or(0);
-    let reserved = blocks_to_come(list, replica, context, step);
+    let of_drafts = config.tokens_to_end(0).div_ceil(config.block_size);
+    let reserved = blocks_to_come(list, replica, context, step) + u64::from(of_drafts);
     let whole = u64::from(replica.kv.blocks_for_whole(hits, known)) + beside;
     let wanted = u64::from(replica.kv.blocks_to_admit(hits, tokens)) + beside;
     let is_whole_short = step.rules.scheduler_reserve_full_isl && whole > u64::from(free);
@@ -95,14 +97,16 @@ pub(super) fn begin(
 /// share the KV memory, those of loading requests' adapters, too.
 fn blocks_to_come(list: &RunningList, replica: &Replica, context: &ScheduleContext<'_>, step: &Step) -> u64 {
     let is_new = |id: RequestId| step.scheduled.iter().any(|own| own.is_admitted && own.id == id);
+    let to_end = |known: u32, held: &Held| {
+        u64::from(replica.kv.blocks_to_take(context.config.tokens_to_end(known), held))
+    };
     let entries = list.order.iter().map(|&place| &list.entries[place as usize]);
     let prompts = entries.filter(|entry| entry.is_prompt_chunk || is_new(entry.id));
-    let of_prompts: u64 =
-        prompts.map(|entry| u64::from(replica.kv.blocks_to_take(entry.known, &entry.held))).sum();
+    let of_prompts: u64 = prompts.map(|entry| to_end(entry.known, &entry.held)).sum();
     let loads = replica.kv_offload.iter().flat_map(|tier| tier.waiting());
     let of_load = |load: &Holder| {
         let adapter = replica.adapters.blocks_to_load(context.adapter(load.id).0);
-        u64::from(replica.kv.blocks_to_take(load.known, &load.held)) + u64::from(adapter)
+        to_end(load.known, &load.held) + u64::from(adapter)
     };
     of_prompts + loads.map(of_load).sum::<u64>()
 }
@@ -126,13 +130,17 @@ fn admit(
     if step.defers_prompts && is_prompt_left {
         return (Some(BlockReason::PromptBudget), Compared::without_numbers(Test::TokenBudget));
     }
-    let tokens = (known - computed).min(step.chunk);
-    if !step.rules.enable_chunked_prefill && tokens > step.budget {
-        return (Some(BlockReason::PromptBudget), Compared::new(Test::TokenBudget, tokens, step.budget));
+    let padding = step.padding.of(computed, known);
+    let tokens = if padding > 0 { 1 + padding } else { (known - computed).min(step.chunk) };
+    let is_whole = padding > 0 || !step.rules.enable_chunked_prefill;
+    if is_whole && tokens > step.tokens_left() {
+        let compared = Compared::new(Test::TokenBudget, tokens, step.tokens_left());
+        return (Some(BlockReason::PromptBudget), compared);
     }
-    let tokens = tokens.min(step.budget);
+    let tokens = tokens.min(step.tokens_left());
+    let slots = config.slots_for(computed + tokens);
     let watermark = if list.order.is_empty() { 0 } else { config.watermark_blocks };
-    let mut wanted = replica.kv.blocks_to_take(computed + tokens, held);
+    let mut wanted = replica.kv.blocks_to_take(slots, held);
     if step.rules.scheduler_reserve_full_isl {
         wanted = wanted.max(replica.kv.blocks_to_take(known, held));
     }
@@ -148,18 +156,9 @@ fn admit(
     }
     let (adapter, rank) = context.adapter(id);
     step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, context.now_us);
-    replica.kv.take_blocks(computed + tokens, &mut holder.held);
-    replica.kv.cache_blocks(id, computed + tokens, &mut holder.held);
+    replica.kv.take_blocks(slots, &mut holder.held);
+    replica.kv.cache_blocks(id, (computed + tokens).min(known), &mut holder.held);
     list.admit(replica, context, (id, known, computed), holder.held);
-    step.budget -= tokens;
-    step.reads_prompts |= is_prompt_left;
-    step.scheduled.push(Scheduled {
-        id,
-        tokens,
-        computed,
-        is_prompt: true,
-        makes_token: false,
-        is_admitted: true,
-    });
+    step.admit(context, known, Scheduled { id, tokens, computed, drafts: padding, ..Scheduled::default() });
     (None, compared)
 }

@@ -15,7 +15,7 @@ pub(super) fn schedule(
     step: &mut Step,
 ) {
     let mut next = 0;
-    while next < list.order.len() && step.budget > 0 {
+    while next < list.order.len() && step.tokens_left() > 0 {
         let place = list.order[next];
         let entry = &list.entries[place as usize];
         let tokens = if list.looks < entry.decodes_from { 0 } else { tokens_of(entry, context, step) };
@@ -34,19 +34,14 @@ pub(super) fn schedule(
             Room::Awaited => break,
         }
         let entry = list.entry(place);
-        let (id, computed) = (entry.id, entry.computed);
+        let (id, computed, tokens_made) = (entry.id, entry.computed, (entry.known, entry.awaited));
         entry.is_scheduled = true;
         step.reads_prompts |= entry.is_prompt_chunk;
-        step.budget -= tokens;
         let is_prompt = computed < context.requests[id].prompt;
-        step.scheduled.push(Scheduled {
-            id,
-            tokens,
-            computed,
-            is_prompt,
-            makes_token: false,
-            is_admitted: false,
-        });
+        let behind_known = (computed + tokens).saturating_sub(entry.known + entry.awaited);
+        let drafts = std::mem::take(&mut entry.drafts).min(behind_known);
+        let scheduled = Scheduled { id, tokens, computed, is_prompt, drafts, ..Scheduled::default() };
+        step.add(context, tokens_made, scheduled);
         next += 1;
     }
     if context.record.phases.is_on() {
@@ -72,9 +67,9 @@ fn tokens_of(entry: &RunningRequest, context: &ScheduleContext<'_>, step: &Step)
     if step.defers_prompts && entry.is_prompt_chunk {
         return 0;
     }
-    let tokens = (entry.known + entry.awaited).saturating_sub(entry.computed);
+    let tokens = (entry.known + entry.drafts + entry.awaited).saturating_sub(entry.computed);
     let to_longest = context.config.max_request_tokens.saturating_sub(entry.computed + 1);
-    tokens.min(step.chunk).min(step.budget).min(to_longest)
+    tokens.min(step.chunk).min(step.tokens_left()).min(to_longest)
 }
 
 /// Whether a running request has the blocks that it needs.
@@ -103,10 +98,12 @@ fn make_room(
         let entry = list.entry(place);
         // What batches under way look at stays.
         kv.remove_skipped_blocks(entry.id, entry.computed - entry.under_way, &mut entry.held);
-        let blocks = kv.blocks_to_take(entry.computed + tokens, &entry.held);
+        let slots = context.config.slots_for(entry.computed + tokens);
+        let blocks = kv.blocks_to_take(slots, &entry.held);
         if blocks <= kv.available() {
-            kv.take_blocks(entry.computed + tokens, &mut entry.held);
-            kv.cache_blocks(entry.id, (entry.computed + tokens).min(entry.known), &mut entry.held);
+            kv.take_blocks(slots, &mut entry.held);
+            let findable = context.config.findable_tokens(entry.known);
+            kv.cache_blocks(entry.id, (entry.computed + tokens).min(findable), &mut entry.held);
             return Room::Taken;
         }
         // An adapter that is there for a waiting request makes room before a running request does.
@@ -129,10 +126,7 @@ fn make_room(
         }
         let entry = list.entry(victim);
         if std::mem::take(&mut entry.is_scheduled) {
-            let id = entry.id;
-            let tokens = step.scheduled.iter().find(|other| other.id == id).map_or(0, |other| other.tokens);
-            step.budget += tokens;
-            step.scheduled.retain(|other| other.id != id);
+            step.take_back(entry.id);
         }
         let needs = (list.entry(place).id, blocks, replica.kv.available());
         replica.record_preemption(context, list.entries[victim as usize].id, Verdict::Preempted, needs);

@@ -5,7 +5,10 @@ use servescope_workload::RequestId;
 
 use crate::record::decisions::{Compared, Test, Verdict};
 
-use super::{BlockReason, QueueScan, Replica, RunningList, ScheduleContext, Scheduled, State, Step};
+use super::{
+    BlockReason, Padding, PoolConfig, QueueScan, Replica, RunningList, ScheduleContext, Scheduled, State,
+    Step,
+};
 use super::{Looked, loading};
 use crate::record::request_state::RequestStatus;
 
@@ -23,13 +26,14 @@ pub(super) fn schedule(
         .rules
         .max_num_active_seqs
         .map_or(config.max_requests, |most| most.clamp(1, config.max_requests.max(1)));
+    step.padding = Padding::beside(step, config);
     let mut passed = Vec::new();
     let mut stop = loading::schedule(state, list, replica, context, step, most as usize);
     while stop.is_none()
         && let Some(id) = replica.head(context)
     {
         let running = list.order.len();
-        stop = if step.budget == 0 {
+        stop = if step.tokens_left() == 0 {
             context.queue_waits(replica.index, || Compared::new(Test::TokenBudget, 1u32, 0u32));
             Some(BlockReason::PromptBudget)
         } else if running >= most as usize {
@@ -112,7 +116,7 @@ fn admit(
     let config = context.config;
     let known = context.requests[id].prompt;
     // The last token is computed in any case: the next one comes out of it.
-    let (hits, idle) = replica.kv.get_computed_blocks(id, (known - 1) / config.block_size);
+    let (hits, idle) = found(replica, config, id, known);
     if let Some(tier) = &mut replica.kv_offload {
         match tier.matched(context.trace, id, known, hits) {
             None => return (Looked::Skipped, Compared::without_numbers(Test::CopyUnderWay)),
@@ -125,14 +129,17 @@ fn admit(
     if step.defers_prompts && is_prompt_left {
         return (Looked::Waits(BlockReason::PromptBudget), Compared::without_numbers(Test::TokenBudget));
     }
-    let tokens = (known - computed).min(step.chunk);
-    if !step.rules.enable_chunked_prefill && tokens > step.budget {
-        let compared = Compared::new(Test::TokenBudget, tokens, step.budget);
+    let padding = step.padding.of(computed, known);
+    let tokens = if padding > 0 { 1 + padding } else { (known - computed).min(step.chunk) };
+    let is_whole = padding > 0 || !step.rules.enable_chunked_prefill;
+    if is_whole && tokens > step.tokens_left() {
+        let compared = Compared::new(Test::TokenBudget, tokens, step.tokens_left());
         return (Looked::Waits(BlockReason::PromptBudget), compared);
     }
-    let tokens = tokens.min(step.budget);
+    let tokens = tokens.min(step.tokens_left());
+    let slots = config.slots_for(computed + tokens);
     let watermark = if list.order.is_empty() { 0 } else { config.watermark_blocks };
-    let mut wanted = replica.kv.blocks_to_admit(hits, computed + tokens);
+    let mut wanted = replica.kv.blocks_to_admit(hits, slots);
     if step.rules.scheduler_reserve_full_isl {
         wanted = wanted.max(replica.kv.blocks_for_whole(hits, known));
     }
@@ -151,18 +158,19 @@ fn admit(
     let mut held = replica.kv.no_blocks();
     replica.kv.touch_blocks(id, known, hits, &mut held);
     context.requests.finds(id, hits * config.block_size, 0);
-    replica.kv.take_blocks(computed + tokens, &mut held);
-    replica.kv.cache_blocks(id, computed + tokens, &mut held);
+    replica.kv.take_blocks(slots, &mut held);
+    replica.kv.cache_blocks(id, (computed + tokens).min(config.findable_tokens(known)), &mut held);
     list.admit(replica, context, (id, known, computed), held);
-    step.budget -= tokens;
-    step.reads_prompts |= is_prompt_left;
-    step.scheduled.push(Scheduled {
-        id,
-        tokens,
-        computed,
-        is_prompt: true,
-        makes_token: false,
-        is_admitted: true,
-    });
+    step.admit(context, known, Scheduled { id, tokens, computed, drafts: padding, ..Scheduled::default() });
     (Looked::Admitted, compared)
+}
+
+/// How many of a waiting request's first blocks are cached and not computed again, and how many of them no request holds.
+fn found(replica: &Replica, config: &PoolConfig, id: RequestId, known: u32) -> (u32, u32) {
+    let most = config.findable_tokens(known).min(known - 1) / config.block_size;
+    let found = replica.kv.get_computed_blocks(id, most);
+    if config.drops_last_found() && found.0 > 0 {
+        return replica.kv.get_computed_blocks(id, found.0 - 1);
+    }
+    found
 }
