@@ -756,12 +756,14 @@ export type DoubtedRows = {
   other_share: number,
 };
 
-/** Median absolute errors against measured deployments of vLLM, shares of what was measured. */
+/** Median absolute errors against measured deployments of the engine, shares of what was measured. */
 export type ExpectedError = {
   /** Of the mean TTFT. */
   ttft: number,
   /** Of the mean TPOT. */
   tpot: number,
+  /** The engine that was measured. */
+  engine: 'vLLM' | 'SGLang',
   /** Measured rows. */
   rows: number,
   /**
