@@ -112,11 +112,11 @@ export const LIMITS: readonly Limit[] = [
     words: 'network latency round trip internet TLS streaming 网络 往返',
   },
   {
-    id: 'other_engines', row: 'scheduler of TensorRT-LLM, kernels of SGLang and TensorRT-LLM',
-    title: { en: 'Scheduler of TensorRT-LLM, kernels of SGLang and TensorRT-LLM: not modelled', zh: 'TensorRT-LLM 的调度器、SGLang 与 TensorRT-LLM 的 kernel：未建模' },
+    id: 'other_engines', row: 'scheduler of TensorRT-LLM',
+    title: { en: 'Scheduler of TensorRT-LLM: not modelled', zh: 'TensorRT-LLM 的调度器：未建模' },
     instead: {
-      en: 'SGLang’s scheduler is simulated. Its HiCache, speculative decoding, prefill/decode disaggregation and DP attention are not, and vLLM’s measured kernels stand in the place of its own. For TensorRT-LLM, vLLM v1 with automatic prefix caching is the nearest. Validation compares measured runs of both with vLLM’s scheduler and kernels.',
-      zh: 'SGLang 的调度器已模拟；其 HiCache、投机解码、预填充与解码分离和 DP attention 没有模拟，kernel 由 vLLM 的实测 kernel 代替。对于 TensorRT-LLM，最接近的是开启自动前缀缓存的 vLLM v1。“实测对照”以 vLLM 的调度器和 kernel 对照这两种引擎的实测。',
+      en: 'SGLang’s scheduler is simulated with its own measured kernels; its HiCache, speculative decoding, prefill/decode disaggregation and DP attention are not. For TensorRT-LLM, vLLM v1 with automatic prefix caching and TensorRT-LLM’s kernels is the nearest. Validation compares measured runs of all three.',
+      zh: 'SGLang 的调度器已模拟，并使用其自己的实测 kernel；其 HiCache、投机解码、预填充与解码分离和 DP attention 没有模拟。对于 TensorRT-LLM，最接近的是开启自动前缀缓存的 vLLM v1 加 TensorRT-LLM 的 kernel。“实测对照”对照这三种引擎的实测。',
     },
     words: 'TensorRT TRT-LLM TRTLLM Triton LMDeploy TGI DeepSpeed MII FasterTransformer FlashInfer',
   },

@@ -8,7 +8,7 @@ const DEPLOYMENT: Deployment = {
 };
 const FILE: File = {
   command: '', source: '', common: 'v=4&n=0',
-  deployments: [DEPLOYMENT, { ...DEPLOYMENT, model: 'b', is_left_out: false }, { ...DEPLOYMENT, backend: 'sglang' }],
+  deployments: [DEPLOYMENT, { ...DEPLOYMENT, model: 'b', is_left_out: false }, { ...DEPLOYMENT, backend: 'trtllm' }],
   rows: {
     deployment: [0, 0, 1, 2, 1], in_flight: [1, 64, 64, 64, null], is_doubtful: [0, 0, 0, 0, 1],
     ttft_ms: [100, 200, 400, 400, 100], tpot_ms: [10, 10, 10, 10, 10],
