@@ -1,6 +1,7 @@
 //! What fits: weights and KV cache against the memory of the GPUs.
 
 mod drafter;
+mod kv_token;
 pub mod sglang;
 pub mod vidur;
 pub mod vllm;

@@ -15,7 +15,7 @@ fn every_row_is_answered_or_says_why_not() {
         assert_eq!(row["id"], id);
         assert_eq!(row["error"].is_null(), row["ttft_ms"].is_f64() && row["tpot_ms"].is_f64(), "{row}");
     }
-    assert!(rows[0]["error"].is_null() && rows[1]["borrowed"] == true);
+    assert!(rows[0]["error"].is_null() && rows[1]["borrowed"] == false);
     assert_eq!(rows[2]["error"], "disaggregated serving is not modelled");
     let summary = found["summary"].as_array().unwrap();
     let all = &summary[0];

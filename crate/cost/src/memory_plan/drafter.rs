@@ -1,7 +1,7 @@
 //! What a drafter of speculative decoding takes of the memory: its weights, and its own keys and values of every token.
 
+use super::kv_token::kv_token_bytes;
 use super::weights::layer_bytes;
-use super::whole::kv_token_bytes;
 use crate::deployment::Deployment;
 use crate::models::Model;
 

@@ -1,6 +1,7 @@
 //! The plan of one replica: what lies on the GPU that has most to hold, and how many KV tokens that leaves room for.
 
 use super::drafter::DrafterMemory;
+use super::kv_token::kv_token_bytes;
 use super::vllm::{self, Profiled, VllmVersion};
 use super::weights::{kernel_bytes, weight_bytes};
 use crate::deployment::Deployment;
@@ -203,17 +204,6 @@ impl Pool {
         let is_within = self.uncertain && asked == 0.0 && missing <= ERROR * memory;
         if is_within { 0.0 } else { missing }
     }
-}
-
-/// Bytes of a token in all layers of the stage that has most, while it is within every window.
-pub(super) fn kv_token_bytes(deployment: &Deployment) -> f64 {
-    let model = &deployment.model;
-    let share = f64::from(deployment.most_layers()) / f64::from(model.layers);
-    let full = f64::from(model.full_layers() - model.shared_kv_layers) * deployment.kv_bytes_per_layer();
-    let windowed = model.window.map_or(0.0, |window| f64::from(window.layers - window.shared_kv_layers))
-        * deployment.window_kv_bytes_per_layer();
-    let indexed = model.attention.indexer().map_or(0.0, |i| f64::from(i.layers) * i.kv_bytes());
-    (full + windowed + indexed) * share
 }
 
 /// Activations of the largest iteration: the residual stream and what is widest beside it, and a row of 32-bit logits for

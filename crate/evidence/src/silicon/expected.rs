@@ -7,8 +7,8 @@ use servescope_settings::kernels::KernelEngine;
 
 use super::errors::errors;
 use super::file::SiliconRow;
-use super::predict::{Constants, PredictedLatency, TimeSource, predict_with};
-use super::server::deployed;
+use super::predict::{PredictedLatency, predict_with};
+use super::server::{Constants, TimeSource, deployed};
 
 /// Fewer rows say too little.
 const FEWEST: usize = 5;

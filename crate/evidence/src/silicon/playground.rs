@@ -7,8 +7,10 @@ use servescope_settings::parameters::choices::Choice;
 use servescope_settings::scenario::{AdapterRanks, Scenario};
 
 use super::file::SiliconRow;
-use super::predict::{Constants, PredictedLatency, REQUESTS_PER_SLOT, shortest_of};
-use super::server::{BLOCK, RowServer, accounting, captured_tokens, config, is_asynchronous, margin, server};
+use super::predict::{PredictedLatency, REQUESTS_PER_SLOT, shortest_of};
+use super::server::{
+    BLOCK, Constants, RowServer, accounting, captured_tokens, config, is_asynchronous, margin, server,
+};
 
 /// Time for which users go on sending, over the time at which the last request of the row's run is sent: here each user sends
 /// its own share of the requests, and some are slower than others.

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-use servescope_cost::kernels::{Kernels, Overheads};
 use servescope_engine::{Fleet, Report};
-use servescope_settings::kernels::{self, KernelEngine, Synchronous};
+use servescope_settings::kernels::KernelEngine;
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::file::SiliconRow;
-use super::server::{config, server};
+use super::server::{Constants, NotAnswered, TimeSource, config, server};
 
 /// Requests of a run for each one in flight, as InferenceX and AIConfigurator's own client have it.
 pub(super) const REQUESTS_PER_SLOT: u32 = 10;
@@ -19,120 +17,6 @@ pub(super) const REQUESTS_PER_SLOT: u32 = 10;
 const SHORTEST_SHARE: f64 = 0.8;
 /// Seed of the lengths.
 const SEED: u64 = 42;
-/// Why a row is not answered.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, thiserror::Error)]
-#[serde(rename_all = "snake_case")]
-pub enum NotAnswered {
-    /// The model is not in the catalogue.
-    #[error("model not known")]
-    Model,
-    /// The GPU is not in the catalogue.
-    #[error("GPU not known")]
-    Gpu,
-    /// Prompts and outputs on different GPUs.
-    #[error("disaggregated serving is not modelled")]
-    Disaggregated,
-    /// A mode that is neither agg nor disagg.
-    #[error("mode not known")]
-    Mode,
-    /// The file does not contain the number of requests in flight.
-    #[error("requests in flight not given")]
-    InFlight,
-    /// Weights in a format that the model of iteration times does not have.
-    #[error("weight format {0} not modelled")]
-    Format(String),
-    /// Several replicas of attention that share experts.
-    #[error("data parallel attention not modelled")]
-    DataParallel,
-    /// Heads that the GPUs cannot share evenly.
-    #[error("heads not shared evenly")]
-    Heads,
-    /// The model, or its longest request, does not fit.
-    #[error("does not fit in memory")]
-    Memory,
-    /// The run did not end with all requests completed.
-    #[error("not all requests completed")]
-    Incomplete,
-}
-
-/// Where iteration times come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TimeSource {
-    /// Kernels that were timed on this GPU for this layout.
-    Kernels,
-    /// The same, some of them of related shapes or formats.
-    Interpolated,
-    /// The roofline.
-    Roofline,
-}
-
-impl TimeSource {
-    /// Its name in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Kernels => "measured kernels",
-            Self::Interpolated => "measured kernels, some of related shapes",
-            Self::Roofline => "roofline",
-        }
-    }
-}
-
-/// What is not measured kernel by kernel.
-#[derive(Clone, Copy)]
-pub struct Constants {
-    /// The kernels of a GPU.
-    pub kernels: fn(&str) -> Option<&'static Kernels>,
-    /// Around kernels.
-    pub overheads: Overheads,
-    /// What differs where scheduling is synchronous.
-    pub synchronous: Synchronous,
-    /// Launching a layer in versions before 0.19 on Blackwell's data centre GPUs, dense or with experts, microseconds.
-    pub older_launch_us: f64,
-    /// Experts among prompts of versions before 0.19 over those since, 8 bits.
-    pub older_experts: f64,
-    /// From the client to the scheduler and back, milliseconds of each first token.
-    pub client_ms: f64,
-    /// The same for each token of the prompt: tokenising and sending it.
-    pub client_ms_per_token: f64,
-}
-
-impl Constants {
-    /// Calibrated on the deployments of even hash.
-    pub const CALIBRATED: Self = Self {
-        kernels: |gpu| kernels::kernels(KernelEngine::Vllm, gpu),
-        overheads: kernels::CALIBRATED,
-        synchronous: kernels::SYNCHRONOUS,
-        older_launch_us: 1230.0,
-        older_experts: 1.65,
-        client_ms: 13.2,
-        client_ms_per_token: 0.0024,
-    };
-
-    /// Those of an engine.
-    pub fn of(engine: KernelEngine) -> Self {
-        match engine {
-            KernelEngine::Vllm => Self::CALIBRATED,
-            KernelEngine::Sglang => Self::SGLANG,
-            KernelEngine::TensorRtLlm => Self::TENSORRT_LLM,
-        }
-    }
-
-    const SGLANG: Self = Self {
-        kernels: |gpu| kernels::kernels(KernelEngine::Sglang, gpu),
-        overheads: kernels::SGLANG,
-        client_ms: 200.0,
-        client_ms_per_token: 0.012,
-        ..Self::CALIBRATED
-    };
-    const TENSORRT_LLM: Self = Self {
-        kernels: |gpu| kernels::kernels(KernelEngine::TensorRtLlm, gpu),
-        overheads: kernels::TENSORRT_LLM,
-        client_ms: 15.8,
-        ..Self::CALIBRATED
-    };
-}
-
 /// What is predicted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PredictedLatency {

@@ -7,7 +7,8 @@ use servescope_settings::kernels::KernelEngine;
 
 use super::errors::{Errors, errors};
 use super::file::SiliconRow;
-use super::predict::{NotAnswered, Predicted};
+use super::predict::Predicted;
+use super::server::NotAnswered;
 
 /// Rows with something in common.
 #[derive(Debug, Clone, PartialEq)]

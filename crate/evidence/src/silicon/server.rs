@@ -1,6 +1,7 @@
 //! What a row runs on: its deployment, where iteration times come from, and its scheduler.
 
-use servescope_cost::kernels::{CAPTURED_TOKENS, Layout, NumberFormat};
+use serde::Serialize;
+use servescope_cost::kernels::{CAPTURED_TOKENS, Kernels, Layout, NumberFormat, Overheads};
 use servescope_cost::kv_groups::KvGroupsPlan;
 use servescope_cost::memory_plan::sglang::{self, Server};
 use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
@@ -9,13 +10,12 @@ use servescope_cost::{
     BatchCost, Corrections, Deployment, HostTime, KvFormat, Model, Roofline, WeightFormat,
 };
 use servescope_engine::{Equals, KvGroups, PoolConfig, SchedulerKind, SglangRules, VllmRules};
-use servescope_settings::kernels::{self, CheckpointFormat, KernelEngine};
+use servescope_settings::kernels::{self, CheckpointFormat, KernelEngine, Synchronous};
 use servescope_settings::scenario::kv_groups::engine_groups;
 use servescope_settings::scenario::vllm::serve_defaults;
 
 use super::engines::SglangFlags;
 use super::file::{SiliconRow, gpu};
-use super::predict::{Constants, NotAnswered, TimeSource};
 
 /// vLLM's `--gpu-memory-utilization` where none is given.
 const MEMORY_UTILIZATION: f64 = 0.9;
@@ -34,6 +34,120 @@ const HOST_OF_OTHERS: HostTime = HostTime { base_us: 2500.0, per_request_us: 20.
 pub(super) const BLOCK: u32 = 16;
 /// Host time of the roofline, microseconds: BLIS's fit to vLLM on an H100, as in `cost.host`.
 const HOST: HostTime = HostTime { base_us: 126.0, per_request_us: 4.4, launch_per_layer_us: 0.0 };
+
+/// Why a row is not answered.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum NotAnswered {
+    /// The model is not in the catalogue.
+    #[error("model not known")]
+    Model,
+    /// The GPU is not in the catalogue.
+    #[error("GPU not known")]
+    Gpu,
+    /// Prompts and outputs on different GPUs.
+    #[error("disaggregated serving is not modelled")]
+    Disaggregated,
+    /// A mode that is neither agg nor disagg.
+    #[error("mode not known")]
+    Mode,
+    /// The file does not contain the number of requests in flight.
+    #[error("requests in flight not given")]
+    InFlight,
+    /// Weights in a format that the model of iteration times does not have.
+    #[error("weight format {0} not modelled")]
+    Format(String),
+    /// Several replicas of attention that share experts.
+    #[error("data parallel attention not modelled")]
+    DataParallel,
+    /// Heads that the GPUs cannot share evenly.
+    #[error("heads not shared evenly")]
+    Heads,
+    /// The model, or its longest request, does not fit.
+    #[error("does not fit in memory")]
+    Memory,
+    /// The run did not end with all requests completed.
+    #[error("not all requests completed")]
+    Incomplete,
+}
+
+/// Where iteration times come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeSource {
+    /// Kernels that were timed on this GPU for this layout.
+    Kernels,
+    /// The same, some of them of related shapes or formats.
+    Interpolated,
+    /// The roofline.
+    Roofline,
+}
+
+impl TimeSource {
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kernels => "measured kernels",
+            Self::Interpolated => "measured kernels, some of related shapes",
+            Self::Roofline => "roofline",
+        }
+    }
+}
+
+/// What is not measured kernel by kernel.
+#[derive(Clone, Copy)]
+pub struct Constants {
+    /// The kernels of a GPU.
+    pub kernels: fn(&str) -> Option<&'static Kernels>,
+    /// Around kernels.
+    pub overheads: Overheads,
+    /// What differs where scheduling is synchronous.
+    pub synchronous: Synchronous,
+    /// Launching a layer in versions before 0.19 on Blackwell's data centre GPUs, dense or with experts, microseconds.
+    pub older_launch_us: f64,
+    /// Experts among prompts of versions before 0.19 over those since, 8 bits.
+    pub older_experts: f64,
+    /// From the client to the scheduler and back, milliseconds of each first token.
+    pub client_ms: f64,
+    /// The same for each token of the prompt: tokenising and sending it.
+    pub client_ms_per_token: f64,
+}
+
+impl Constants {
+    /// Calibrated on the deployments of even hash.
+    pub const CALIBRATED: Self = Self {
+        kernels: |gpu| kernels::kernels(KernelEngine::Vllm, gpu),
+        overheads: kernels::CALIBRATED,
+        synchronous: kernels::SYNCHRONOUS,
+        older_launch_us: 1230.0,
+        older_experts: 1.65,
+        client_ms: 13.2,
+        client_ms_per_token: 0.0024,
+    };
+
+    /// Those of an engine.
+    pub fn of(engine: KernelEngine) -> Self {
+        match engine {
+            KernelEngine::Vllm => Self::CALIBRATED,
+            KernelEngine::Sglang => Self::SGLANG,
+            KernelEngine::TensorRtLlm => Self::TENSORRT_LLM,
+        }
+    }
+
+    const SGLANG: Self = Self {
+        kernels: |gpu| kernels::kernels(KernelEngine::Sglang, gpu),
+        overheads: kernels::SGLANG,
+        client_ms: 200.0,
+        client_ms_per_token: 0.012,
+        ..Self::CALIBRATED
+    };
+    const TENSORRT_LLM: Self = Self {
+        kernels: |gpu| kernels::kernels(KernelEngine::TensorRtLlm, gpu),
+        overheads: kernels::TENSORRT_LLM,
+        client_ms: 15.8,
+        ..Self::CALIBRATED
+    };
+}
 
 /// The model of the catalogue that a path on Hugging Face stands for: the same dimensions, whatever it was tuned on.
 pub(crate) fn model(path: &str) -> Option<&'static Model> {
