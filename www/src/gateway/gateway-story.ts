@@ -173,6 +173,7 @@ export class GatewayStory extends LightElement {
       { id: 'ttft_p50', name: say('story.ttft_p50'), kind: 'seconds', good: 'less', of: ({ ttft_s }) => ttft_s.p50 },
       { id: 'ttft_p99', name: say('story.ttft_p99'), kind: 'seconds', good: 'less', of: ({ ttft_s }) => ttft_s.p99 },
       { id: 'queue_mean', name: say('story.queue_mean'), kind: 'seconds', good: 'less', of: ({ queue_s }) => queue_s.mean },
+      { id: 'tpot_mean', name: say('story.tpot_mean'), kind: 'seconds', good: 'less', of: ({ tpot_s }) => tpot_s.mean },
       { id: 'tbt_max', name: say('story.tbt_max'), kind: 'seconds', good: 'less', of: ({ tbt_s }) => tbt_s.max },
       ...ofClient,
       { id: 'attainment', name: say('story.attainment'), kind: 'share', good: 'more', of: ({ slo }) => slo.attainment_all },
@@ -182,7 +183,7 @@ export class GatewayStory extends LightElement {
 }
 
 /** Rows that only a story that names them has. */
-const EXTRA = new Set(['queue_mean', 'tbt_max']);
+const EXTRA = new Set(['queue_mean', 'tpot_mean', 'tbt_max']);
 
 function ofSide(summary: Summary | null, { of }: Row): number | null {
   return summary === null ? null : of(summary);

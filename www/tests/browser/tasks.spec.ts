@@ -224,6 +224,27 @@ test('an engineer of SGLang sees why tokens come in spurts', async ({ page, requ
   person.done();
 });
 
+test('an engineer sees whether speculative decoding is worth it at the batch', async ({ page, request }) => {
+  const say = words.say(gateway);
+  const { words: { en } } = await (await request.get('presets/will_drafts.json')).json() as AboutStory;
+  await open(page, '');
+  const person = new Person(page);
+  await person.key('/');
+  const dialog = page.getByRole('dialog', { name: words.say(search)('label'), exact: true });
+  await expect(dialog.getByRole('combobox')).toBeFocused();
+  await person.type('is MTP worth it');
+  await person.press('option', startsWith(en.title), dialog);
+  await settled(page);
+  const table = page.getByRole('table', { name: say('story.label', { name: en.title }), exact: true });
+  await expect(table).toBeInViewport();
+  const first = table.getByRole('row', { name: startsWith(say('story.ttft_p50')) });
+  const [without, drafts] = [await secondsIn(first, await columnOf(table, en.without)), await secondsIn(first, await columnOf(table, en.with))];
+  expect(drafts).toBeGreaterThan(1.3 * without);
+  const each = table.getByRole('row', { name: startsWith(say('story.tpot_mean')) });
+  expect(await secondsIn(each, await columnOf(table, en.with))).toBeGreaterThan(0.8 * await secondsIn(each, await columnOf(table, en.without)));
+  person.done();
+});
+
 test('an engineer sees one user beside the others', async ({ page }) => {
   await open(page);
   const person = new Person(page);

@@ -118,7 +118,7 @@ pub const ROWS: &[Row] = &[
     row("speculation.verifications", Number, Count, Neither, "verifications of drafts"),
     row("speculation.drafted_tokens", Number, Tokens, Neither, "verified drafts"),
     row("speculation.accepted_tokens", Number, Tokens, Neither, "right drafts"),
-    row("speculation.rejected_tokens", Number, Tokens, Less, "wrong drafts"),
+    row("speculation.rejected_tokens", Number, Tokens, Less, "rejected drafts"),
     row("routing.believed_tokens", Number, Tokens, Neither, "prompt tokens believed to be cached"),
     row("routing.found_tokens", Number, Tokens, Neither, "prompt tokens found where they were sent"),
     row("routing.false_tokens", Number, Tokens, Less, "prompt tokens of false hits"),

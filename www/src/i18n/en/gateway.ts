@@ -91,6 +91,7 @@ export const gateway = area('gateway', {
   'story.ttft_p50': 'Median TTFT, all',
   'story.ttft_p99': 'P99 TTFT, all',
   'story.queue_mean': 'Mean queueing delay',
+  'story.tpot_mean': 'Mean time per output token (TPOT)',
   'story.tbt_max': 'Longest gap between two tokens',
   'story.setting': '{name}: {value}',
   'story.chart': '{chart}: {run}',

@@ -251,7 +251,7 @@ export const page = area('page', {
   'metric.note.hit_rate': 'prefix cache hit rate {value}',
   'metric.note.host_hit_rate': 'host memory hit rate {value}',
   'metric.note.acceptance_length': '{value} tokens a verification',
-  'metric.note.rejected_drafts': '{value} wrong drafts',
+  'metric.note.rejected_drafts': '{value} rejected drafts',
   'metric.missing': 'too few samples',
   'metric.no_run': 'not run',
   'metric.up': '{amount} more than before',

@@ -91,6 +91,7 @@ export const gateway: Translation<typeof english> = {
   'story.ttft_p50': 'TTFT 中位数（全体）',
   'story.ttft_p99': 'P99 TTFT（全体）',
   'story.queue_mean': '平均排队时间',
+  'story.tpot_mean': '平均每输出 token 时间（TPOT）',
   'story.tbt_max': '相邻两个 token 的最大间隔',
   'story.setting': '{name}：{value}',
   'story.chart': '{chart}：{run}',

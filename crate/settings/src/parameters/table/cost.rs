@@ -49,25 +49,25 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("Largest CUDA graph", "Largest iteration that a CUDA graph is captured of (vLLM's --max-cudagraph-capture-size). Its default is vLLM's: twice the bound on running requests, at most 512 (1024 on B200, B300, GB200 and GB300) and at most the token budget. In a longer iteration with prompts the host launches the kernels one by one, ahead of the GPU: it takes at least the time of these launches, and no longer where the GPU is busy anyway.")),
     (Id::SpecMethod, row("cost.speculation.method", "spm", "cost", choice(choices::SpecMethod::ID))
         .when(VLLM_V1)
-        .doc("Speculative decoding", "What proposes tokens that the model then verifies in one iteration: nothing; n-grams of the request's own text; a smaller model; an EAGLE layer; or the model's own layer for further tokens (MTP). Right drafts save iterations, wrong ones cost rows of an iteration.")),
+        .doc("Speculative decoding", "What proposes tokens that the model then verifies in one iteration: nothing; n-grams of the request's own text; a smaller model; an EAGLE layer; or the model's own layer for further tokens (MTP). Accepted drafts save iterations, rejected ones cost rows of an iteration.")),
     (Id::SpecTokens, row("cost.speculation.num_speculative_tokens", "spk", "cost", whole(1.0, 16.0, 3.0)).unit("tokens").linear(1.0, 8.0, 1.0)
         .when(&[SPECULATES])
         .doc("Drafts", "Most drafts of a request in an iteration (vLLM's num_speculative_tokens): each is one row more.")),
     (Id::SpecAcceptance, row("cost.speculation.acceptance", "spa", "cost", choice(choices::SpecAcceptance::ID))
         .when(&[SPECULATES])
-        .doc("Acceptance", "How many drafts are right: by one rate, by the chance of each position, by the mean length, or by the lengths that were measured for a model. One number is drawn for each verification, by the request and how many it had before.")),
+        .doc("Acceptance", "How many drafts are accepted: by one rate, by the chance of each position, by the mean length, or by the lengths that were measured for a model. One number is drawn for each verification, by the request and how many it had before.")),
     (Id::SpecRate, row("cost.speculation.rate", "spr", "cost", number(0.0, 1.0, 0.7)).linear(0.0, 1.0, 0.01)
         .when(&[SPECULATES, when_in(Id::SpecAcceptance, &["rate"])])
-        .doc("Acceptance rate", "The chance that a draft is right whose predecessors are right.")),
+        .doc("Acceptance rate", "The chance that a draft is accepted whose predecessors are accepted.")),
     (Id::SpecPositions, row("cost.speculation.positions", "sps", "cost", Kind::List { min: 0.0, max: 1.0, whole: false, default: &[0.7, 0.5, 0.35] })
         .when(&[SPECULATES, when_in(Id::SpecAcceptance, &["positions"])])
-        .doc("Acceptance by position", "The share of verifications in which at least the first, the first two, … drafts are right, as vLLM's counter spec_decode_num_accepted_tokens_per_pos has them over its number of drafts; it cannot rise. Beyond the list no draft is right.")),
+        .doc("Acceptance by position", "The share of verifications in which at least the first, the first two, … drafts are accepted, as vLLM's counter spec_decode_num_accepted_tokens_per_pos has them over its number of drafts; it cannot rise. Beyond the list no draft is accepted.")),
     (Id::SpecLength, row("cost.speculation.length", "spl", "cost", number(1.0, 17.0, 2.5)).unit("tokens").linear(1.0, 6.0, 0.05)
         .when(&[SPECULATES, when_in(Id::SpecAcceptance, &["length"])])
-        .doc("Acceptance length", "Mean tokens of a verification: the right drafts and one more. They vary as little as they can: 2.5 are 2 or 3 by turns.")),
+        .doc("Acceptance length", "Mean tokens of a verification: the accepted drafts and one more. They vary as little as they can: 2.5 are 2 or 3 by turns.")),
     (Id::SpecTable, row("cost.speculation.table", "spt", "cost", Kind::Choice(&TABLE_NAMES))
         .when(&[SPECULATES, when_in(Id::SpecAcceptance, &["table"])])
-        .doc("Measured acceptance", "Acceptance lengths that InferenceX measured on code with vLLM on a B300, for 1 to 8 drafts. Beyond 8 no draft is right.")),
+        .doc("Measured acceptance", "Acceptance lengths that InferenceX measured on code with vLLM on a B300, for 1 to 8 drafts. Beyond 8 no draft is accepted.")),
     (Id::SpecGate, row("cost.speculation.gate", "spg", "cost", choice(choices::SpecGate::ID))
         .when(&[SPECULATES])
         .doc("Drafts are made", "Always; only behind iterations with fewer requests than a bound; or as many as a list says for the number of requests (vLLM's num_speculative_tokens_per_batch_size).")),
