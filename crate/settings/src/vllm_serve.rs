@@ -174,7 +174,7 @@ impl ServerFlags<'_> {
         }
     }
 
-    /// How many drafts are right is the traffic's, and what they cost the GPU's: neither is a flag.
+    /// How many drafts are accepted is the traffic's, and what they cost the GPU's: neither is a flag.
     fn speculation(&mut self) {
         if !self.scenario.speculates() {
             return;

@@ -1,8 +1,8 @@
 //! Speculative decoding: a drafter proposes tokens, and the model verifies them together with the last known one
 //! (vllm/config/speculative.py; Leviathan et al., ICML 2023).
 //!
-//! How many drafts of a verification are right is given by survival probabilities: the chance that at least j of them are. One
-//! number is drawn for each verification, and as many drafts are right as there are probabilities above it, so that a run with
+//! How many drafts of a verification are accepted is given by survival probabilities: the chance that at least j of them are. One
+//! number is drawn for each verification, and as many drafts are accepted as there are probabilities above it, so that a run with
 //! more drafts accepts those of the run with fewer.
 
 use servescope_workload::stream::Stream;
@@ -29,14 +29,14 @@ pub enum DraftMethod {
     Dspark,
 }
 
-/// How many drafts are right.
+/// How many drafts are accepted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Acceptance {
     /// As the trace says ([`servescope_workload::trace::TraceMetadata::drafts`]).
     Recorded,
     /// Drawn.
     Drawn {
-        /// The chance that at least j + 1 drafts are right; falling.
+        /// The chance that at least j + 1 drafts are accepted; falling.
         survival: [f64; MOST_DRAFTS],
         /// Seed of the draws.
         seed: u64,
@@ -118,7 +118,7 @@ impl Speculation {
         self.method == DraftMethod::Eagle
     }
 
-    /// How many drafts of a request are right, of `drafts` that are verified; so many of its verifications were before.
+    /// How many drafts of a request are accepted, of `drafts` that are verified; so many of its verifications were before.
     pub(crate) fn accepted(&self, trace: &Trace, id: RequestId, before: u32, drafts: u32) -> u32 {
         match self.acceptance {
             Acceptance::Recorded => {

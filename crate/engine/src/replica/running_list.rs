@@ -36,7 +36,7 @@ pub(super) struct RunningRequest {
     pub(super) computed: u32,
     /// Those of them whose iterations are under way.
     pub(super) under_way: u32,
-    /// Tokens of its output that iterations under way will make if all drafts are right (async scheduling alone counts them).
+    /// Tokens of its output that iterations under way will make if all drafts are accepted (async scheduling alone counts them).
     pub(super) awaited: u32,
     /// Drafts of its next tokens, which its next iteration verifies (`spec_token_ids`).
     pub(super) drafts: u32,

@@ -1,4 +1,4 @@
-//! The scenario's speculative decoding: what drafts cost, and how many of them are right.
+//! The scenario's speculative decoding: what drafts cost, and how many of them are accepted.
 
 use servescope_cost::memory_plan::{DrafterMemory, layer_behind};
 use servescope_cost::models::Model;
@@ -16,7 +16,7 @@ use crate::parameters::choices::{SpecAcceptance, SpecGate, SpecMethod};
 /// What looking n-grams up takes over an iteration (SpecDecode-Bench).
 const LOOKUP_SHARE: f64 = 0.005_875;
 
-/// The chance that at least 1, 2, … drafts are right.
+/// The chance that at least 1, 2, … drafts are accepted.
 type Survival = [f64; MOST_DRAFTS];
 
 impl Scenario {
@@ -61,7 +61,7 @@ impl Scenario {
         }
     }
 
-    /// The chance that at least so many drafts are right.
+    /// The chance that at least so many drafts are accepted.
     fn draft_survival(&self) -> Survival {
         match self.chosen(SpecAcceptance::ID) {
             SpecAcceptance::Rate => of_rate(self.number(Id::SpecRate)),

@@ -273,7 +273,7 @@ fn tokens_to_end(total: u32, known: u32) -> u32 {
     total.saturating_sub(known).max(1)
 }
 
-/// How many drafts of a request are right that a batch verified.
+/// How many drafts of a request are accepted that a batch verified.
 fn accepted(context: &mut ScheduleContext<'_>, scheduled: &Scheduled) -> u32 {
     let (Some(own), false) = (context.config.drafting(), scheduled.is_padded) else { return 0 };
     if scheduled.drafts == 0 {

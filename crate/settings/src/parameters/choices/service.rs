@@ -88,7 +88,7 @@ choices! {
         Mtp = "mtp",
     }
 
-    /// How it is said how many drafts are right.
+    /// How it is said how many drafts are accepted.
     SpecAcceptance (ID = SpecAcceptance) {
         /// The same chance for each behind a right one.
         Rate = "rate",
