@@ -89,7 +89,7 @@ export const options = area('options', {
   table: 'measured lengths',
   always: 'always',
   batch_below: 'in small batches',
-  dynamic: 'by batch size',
+  dynamic: 'by number of requests',
   'adapters.kernels=grouped': 'S-LoRA, Punica, SGLang',
   '0.33': '0.33 and later',
   '0.20': '0.20 to 0.32',

@@ -85,7 +85,7 @@ export const options: Translation<typeof english> = {
   table: '实测长度',
   always: '总是',
   batch_below: '仅小批次',
-  dynamic: '按批大小',
+  dynamic: '按请求数',
   'adapters.kernels=grouped': 'S-LoRA、Punica、SGLang',
   '0.33': '0.33 及以后',
   '0.20': '0.20 至 0.32',
