@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use servescope_engine::ReplicaIndex;
+use servescope_engine::timeline::IterationRun;
 use servescope_engine::{BatchMember, BatchUnderWay, Fleet, Report};
 use servescope_tests::recorded_runs::{list, whole};
 
@@ -12,8 +13,8 @@ type Left = (u32, u32, u32);
 
 /// Batches of vLLM's that hold anything, and what was left when all that were formed then had been: an empty one after
 /// them may have preempted requests.
-fn theirs(given: &Given) -> Vec<(&Value, Left)> {
-    let all = list(&given.file, "iterations");
+fn theirs(given: &Given, rank: ReplicaIndex) -> Vec<(&Value, Left)> {
+    let all = iterations(given, rank);
     let is_empty = |batch: &Value| list(batch, "scheduled").is_empty();
     let tell = |(place, batch)| {
         let follows = |next: &&Value| is_empty(next) && decided_us(next) == decided_us(batch);
@@ -23,23 +24,31 @@ fn theirs(given: &Given) -> Vec<(&Value, Left)> {
     all.iter().enumerate().filter(|(_, batch)| !is_empty(batch)).map(tell).collect()
 }
 
+/// What one engine did.
+fn iterations(given: &Given, rank: ReplicaIndex) -> &[Value] {
+    list(&given.file, "iterations")[rank.index()].as_array().expect("iterations of an engine")
+}
+
 /// When a batch was formed.
 fn decided_us(batch: &Value) -> f64 {
     batch["decided_us"].as_f64().or(batch["start_us"].as_f64()).unwrap_or(f64::NAN)
 }
 
-/// Runs to the end, and returns every batch, where one was formed alone with what it left.
-fn ours(given: &Given) -> (Vec<(BatchUnderWay, Option<Left>)>, Report) {
+/// Runs to the end, and returns every batch of each engine, where one was formed alone with what it left.
+fn ours(given: &Given) -> (Vec<Vec<(BatchUnderWay, Option<Left>)>>, Report) {
     let mut fleet: Fleet = given.fleet().without_fast_forward();
-    let mut all: Vec<(BatchUnderWay, Option<Left>)> = Vec::new();
+    let mut all: Vec<Vec<(BatchUnderWay, Option<Left>)>> = given.ranks().map(|_| Vec::new()).collect();
     loop {
         let is_over = fleet.advance(1);
-        let mut formed = fleet.batches_under_way(ReplicaIndex::default());
-        formed.retain(|batch| batch.number > all.len() as u64);
-        let is_alone = formed.len() == 1;
-        let (running, waiting) = fleet.running_and_waiting(ReplicaIndex::default());
-        let free = given.config.blocks - fleet.blocks_in_use()[0];
-        all.extend(formed.into_iter().map(|batch| (batch, is_alone.then_some((running, waiting, free)))));
+        for rank in given.ranks() {
+            let all = &mut all[rank.index()];
+            let mut formed = fleet.batches_under_way(rank);
+            formed.retain(|batch| batch.number > all.len() as u64);
+            let is_alone = formed.len() == 1;
+            let (running, waiting) = fleet.running_and_waiting(rank);
+            let free = given.config.blocks - fleet.blocks_in_use()[rank.index()];
+            all.extend(formed.into_iter().map(|batch| (batch, is_alone.then_some((running, waiting, free)))));
+        }
         if is_over {
             return (all, fleet.finish());
         }
@@ -64,11 +73,26 @@ fn cached(given: &Given, batches: &[(BatchUnderWay, Option<Left>)]) -> Vec<(Opti
     cached
 }
 
-/// Runs and compares every batch.
+/// Runs and compares every batch of every engine.
 pub(crate) fn check(given: &Given) -> Result<Ran, String> {
-    let theirs = theirs(given);
     let (ours, report) = ours(given);
-    for (place, (&(batch, expected), own)) in theirs.iter().zip(&ours).enumerate() {
+    let mut batches = 0;
+    for (rank, ours) in given.ranks().zip(&ours) {
+        batches +=
+            check_rank(given, rank, ours, &report).map_err(|error| format!("engine {rank}: {error}"))?;
+    }
+    check_preemptions(given, &report)?;
+    Ok(Ran { batches, cached: cached(given, &ours.concat()), report })
+}
+
+fn check_rank(
+    given: &Given,
+    rank: ReplicaIndex,
+    ours: &[(BatchUnderWay, Option<Left>)],
+    report: &Report,
+) -> Result<usize, String> {
+    let theirs = theirs(given, rank);
+    for (place, (&(batch, expected), own)) in theirs.iter().zip(ours).enumerate() {
         let differs = |what: &str, own: &dyn std::fmt::Debug, other: &dyn std::fmt::Debug| {
             format!("batch {place} at {} us: {what} {own:?} instead of {other:?}", batch["start_us"])
         };
@@ -86,9 +110,8 @@ pub(crate) fn check(given: &Given) -> Result<Ran, String> {
     if ours.len() != theirs.len() {
         return Err(format!("{} batches instead of {}", ours.len(), theirs.len()));
     }
-    check_times(&theirs, &report)?;
-    check_preemptions(given, &report)?;
-    Ok(Ran { batches: theirs.len(), cached: cached(given, &ours), report })
+    check_times(&theirs, report.timeline.iterations.of_replica(rank))?;
+    Ok(theirs.len())
 }
 
 /// Times are equal within a microsecond.
@@ -112,9 +135,9 @@ fn members(given: &Given, batch: &Value) -> Vec<BatchMember> {
     list(batch, "scheduled").iter().map(member).collect()
 }
 
-fn check_times(theirs: &[(&Value, Left)], report: &Report) -> Result<(), String> {
+fn check_times(theirs: &[(&Value, Left)], runs: &[IterationRun]) -> Result<(), String> {
     let mut rows: Vec<(f64, f64)> = Vec::new();
-    for run in &report.timeline.iterations {
+    for run in runs {
         for i in 0..run.iterations {
             let k = f64::from(i);
             let start_us = run.start_us + k * run.first_us + run.growth_us * (k * (k - 1.0) * 0.5);
@@ -135,7 +158,7 @@ fn check_times(theirs: &[(&Value, Left)], report: &Report) -> Result<(), String>
 
 fn check_preemptions(given: &Given, report: &Report) -> Result<(), String> {
     let mut theirs = Vec::new();
-    for batch in list(&given.file, "iterations") {
+    for batch in given.ranks().flat_map(|rank| iterations(given, rank)) {
         for id in list(batch, "preempted") {
             theirs.push((given.place_of[&id.as_u64().expect("an id")], decided_us(batch)));
         }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use servescope_engine::{KvCopy, Report};
-use servescope_tests::recorded_runs::whole;
+use servescope_tests::recorded_runs::{list, whole};
 
 use super::batches::is_close;
 use super::given::Given;
@@ -39,7 +39,8 @@ fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
 }
 
 fn theirs(given: &Given, way: &str) -> Vec<Row> {
-    let iterations = given.file["iterations"].as_array().into_iter().flatten();
+    let iterations =
+        list(&given.file, "iterations").iter().flat_map(|own| own.as_array().into_iter().flatten());
     let rows = iterations.flat_map(|iteration| {
         let decided_us = iteration["decided_us"].as_f64().unwrap_or(f64::NAN);
         let copies = iteration[way].as_array().into_iter().flatten();

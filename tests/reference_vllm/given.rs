@@ -7,16 +7,16 @@ use serde_json::Value;
 use servescope_cost::{Batch, BatchCost, LinearCost, StageTime};
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::{
-    Acceptance, AdapterConfig, AdapterMemory, DraftMethod, DraftSchedule, Equals, Fleet, HostCache,
-    HostEviction, KvGroup, KvGroups, KvGroupsOfKind, LongPrefill, OffloadConnector, PoolConfig,
-    SchedulerKind, Speculation, VllmRules,
+    Acceptance, AdapterConfig, AdapterMemory, DataParallel, DraftMethod, DraftSchedule, Equals, Fleet,
+    HostCache, HostEviction, KvGroup, KvGroups, KvGroupsOfKind, Lockstep, LongPrefill, OffloadConnector,
+    PoolConfig, RankChoice, ReplicaIndex, SchedulerKind, Speculation, VllmRules,
 };
 use servescope_tests::recorded_runs::{batch_times, flag, number, requests, whole};
-use servescope_workload::trace::{PrefixBlocks, RecordedDrafts, Request, TraceMetadata};
+use servescope_workload::trace::{NO_RANK, PrefixBlocks, RecordedDrafts, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 /// Settings that a file may have; another one would be passed over unseen.
-const SETTINGS: [&str; 23] = [
+const SETTINGS: [&str; 27] = [
     "block_size",
     "usable_blocks",
     "max_num_seqs",
@@ -40,6 +40,10 @@ const SETTINGS: [&str; 23] = [
     "lazy_offload",
     "transfer_us",
     "speculative",
+    "data_parallel_size",
+    "lockstep",
+    "dp_sync_interval",
+    "clients",
 ];
 
 /// More than a run lasts: no wait brings a request before one of a better class.
@@ -114,6 +118,11 @@ impl Given {
         }
     }
 
+    /// Every engine.
+    pub(crate) fn ranks(&self) -> impl Iterator<Item = ReplicaIndex> + use<> {
+        ReplicaIndex::first(self.config.data_parallel.ranks as usize)
+    }
+
     /// The engine before the run.
     pub(crate) fn fleet(&self) -> Fleet {
         Fleet::of_pool(Arc::clone(&self.trace), self.config, Box::new(self.cost))
@@ -142,6 +151,7 @@ fn config(given: &Value) -> PoolConfig {
     let max_num_active_seqs =
         (!given["max_num_active_seqs"].is_null()).then(|| whole(given, "max_num_active_seqs"));
     PoolConfig {
+        data_parallel: data_parallel(given),
         scheduler: SchedulerKind::VllmV1,
         adapters,
         blocks,
@@ -193,6 +203,19 @@ fn host_cache(given: &Value) -> Option<HostCache> {
         load_block_us: block_us,
         store_block_us: block_us,
     })
+}
+
+fn data_parallel(given: &Value) -> DataParallel {
+    if given["data_parallel_size"].is_null() {
+        return DataParallel::ONE;
+    }
+    let lockstep = Lockstep { sync_interval: whole(given, "dp_sync_interval") };
+    DataParallel {
+        ranks: whole(given, "data_parallel_size"),
+        lockstep: flag(given, "lockstep").then_some(lockstep),
+        choice: RankChoice::Vllm,
+        front_ends: whole(given, "clients"),
+    }
 }
 
 fn speculation(given: &Value) -> Option<Speculation> {
@@ -250,6 +273,8 @@ fn trace(requests: &[&Value], config: &PoolConfig) -> (Trace, Vec<f64>) {
     let mut blocks = Blocks { looks_ahead, ..Blocks::default() };
     let mut drafts = RecordedDrafts::default();
     let mut prefix = PrefixBlocks::new(block_size);
+    let rank_of = |request: &&Value| request["rank"].as_u64().map_or(NO_RANK, |rank| rank as u16);
+    let rank = requests.iter().map(rank_of).collect();
     for (place, request) in (0..).zip(requests) {
         let class = request["priority"].as_f64().unwrap_or(0.0);
         let user = classes.iter().position(|&other| other == class).unwrap_or_else(|| {
@@ -275,7 +300,7 @@ fn trace(requests: &[&Value], config: &PoolConfig) -> (Trace, Vec<f64>) {
             trace.cancellations.push((at_us, place));
         }
     }
-    trace.metadata = Some(Box::new(TraceMetadata { prefix, drafts, ..TraceMetadata::default() }));
+    trace.metadata = Some(Box::new(TraceMetadata { prefix, drafts, rank, ..TraceMetadata::default() }));
     trace.sort_cancellations();
     (trace, classes)
 }

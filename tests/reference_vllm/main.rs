@@ -14,12 +14,19 @@ mod traces;
 use std::path::{Path, PathBuf};
 
 use given::Given;
+use serde_json::{Value, json};
 use servescope_tests::recorded_runs::all_agree;
 
 /// Every run below the folder `vllm`.
 fn runs() -> Vec<PathBuf> {
     let root = servescope_tests::reference().join("vllm");
     servescope_tests::files(&root, |name| Path::new(name).extension().is_some_and(|end| end == "json"))
+}
+
+/// A run of the folder `vllm` with a list of iterations for its one engine.
+fn of_one_engine(mut file: Value) -> Value {
+    file["iterations"] = json!([file["iterations"].take()]);
+    file
 }
 
 /// A run as the engine gives it against what vLLM gave. Returns how many batches and requests were compared.
@@ -34,8 +41,8 @@ fn check(given: &Given, name: &str) -> Result<usize, String> {
 
 #[test]
 fn every_batch_and_every_request() {
-    let of_one_engine = |path: &PathBuf| next::of_one_engine(&servescope_tests::json(path));
-    let of_vllm = runs().into_iter().map(|path| (servescope_tests::json(&path), path));
-    let of_next = next::runs().into_iter().map(|path| (of_one_engine(&path), path));
+    let of_vllm = runs().into_iter().map(|path| (of_one_engine(servescope_tests::json(&path)), path));
+    let in_form = |path: &PathBuf| next::in_form_of_vllm(&servescope_tests::json(path));
+    let of_next = next::runs().into_iter().map(|path| (in_form(&path), path));
     all_agree(of_vllm.chain(of_next), |file, name| check(&Given::read(file), name));
 }

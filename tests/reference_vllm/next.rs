@@ -11,8 +11,8 @@ const KINDS: [(&str, Option<&str>); 7] = [
     ("spec", None),
     ("pd", Some("prefill and decode engines with a pull connector")),
     ("offload", None),
-    ("dp_dense", Some("engines behind one front end's internal load balancing")),
-    ("dp_moe", Some("ranks that run every forward pass together")),
+    ("dp_dense", None),
+    ("dp_moe", None),
     ("streaming", Some("sessions whose input comes in chunks")),
     ("window", None),
 ];
@@ -36,11 +36,21 @@ pub(crate) fn runs() -> Vec<PathBuf> {
     all.into_iter().filter(|path| kind_of(path).1.is_none()).collect()
 }
 
-/// A run of one engine in the form of those of `vllm`.
-pub(crate) fn of_one_engine(file: &Value) -> Value {
+/// A run of one engine, or of the ranks of one replica, in the form of those of `vllm`, with a list of iterations for each.
+pub(crate) fn in_form_of_vllm(file: &Value) -> Value {
     let engines = list(file, "engines");
-    assert!(engines.len() == 1 && file["deployment"] == "one", "a run of one engine");
+    assert!(
+        file["deployment"] == if engines.len() == 1 { "one" } else { "dp" },
+        "an engine, or ranks of one replica"
+    );
+    assert!(engines.iter().all(|engine| *engine == engines[0]), "equal engines");
     let mut config = object(&engines[0]);
+    config.insert("data_parallel_size".to_owned(), json!(engines.len()));
+    for (key, otherwise) in
+        [("lockstep", json!(false)), ("dp_sync_interval", json!(16)), ("clients", json!(1))]
+    {
+        config.insert(key.to_owned(), file.get(key).cloned().unwrap_or(otherwise));
+    }
     if config["connector"].is_null() {
         for setting in ["connector", "role", "kv_load_failure_policy", "num_cpu_blocks", "lazy_offload"] {
             config.remove(setting);
@@ -50,8 +60,9 @@ pub(crate) fn of_one_engine(file: &Value) -> Value {
         config.remove("kv_load_failure_policy");
         config.insert("transfer_us".to_owned(), file["transfer_us"].clone());
     }
-    let iterations: Vec<Value> =
-        file["iterations"][0].as_array().expect("iterations").iter().map(iteration).collect();
+    let of_engine =
+        |own: &Value| -> Vec<Value> { own.as_array().expect("iterations").iter().map(iteration).collect() };
+    let iterations: Vec<Vec<Value>> = list(file, "iterations").iter().map(of_engine).collect();
     let results: Vec<Value> = list(file, "results").iter().map(|own| result(own, &iterations)).collect();
     json!({
         "config": config, "law_us": file["law_us"], "requests": file["requests"], "iterations": iterations, "results": results,
@@ -75,9 +86,10 @@ fn iteration(iteration: &Value) -> Value {
 }
 
 /// A result. That a request is first scheduled is when its batch is formed here, and when it starts in the runs of `vllm`.
-fn result(result: &Value, iterations: &[Value]) -> Value {
+fn result(result: &Value, iterations: &[Vec<Value>]) -> Value {
     let holds = |iteration: &&Value| list(iteration, "scheduled").iter().any(|own| own[0] == result["id"]);
-    let first = iterations.iter().find(holds);
+    let engine = result["engine"].as_u64().unwrap_or(0) as usize;
+    let first = iterations[engine].iter().find(holds);
     let time = |key: &str| first.map_or(Value::Null, |iteration| iteration[key].clone());
     assert_eq!(time("decided_us"), result["first_scheduled_us"], "request {}", result["id"]);
     let cached: Vec<u64> = list(result, "cached_tokens").iter().filter_map(Value::as_u64).collect();

@@ -44,6 +44,12 @@ pub(crate) fn check(given: &Given, ran: &Ran) -> Result<usize, String> {
                 return differs(key, &own, &result[key]);
             }
         }
+        if let Some(engine) = result["engine"].as_u64() {
+            let own = report.replica(i).index();
+            if own as u64 != engine {
+                return differs("engine", &own, &result["engine"]);
+            }
+        }
         let counts = [("preemptions", u32::from(report.preemptions(i))), ("produced", fate.produced)];
         for (key, own) in counts {
             if own != whole(result, key) {

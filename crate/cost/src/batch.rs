@@ -34,6 +34,8 @@ pub struct Batch<'a> {
     pub drafts: u32,
     /// Drafts that are made for each request behind it.
     pub drafted: u32,
+    /// Rows of all data-parallel ranks whose experts it shares, itself among them, as they are padded; 0: it is alone.
+    pub group_rows: u32,
 }
 
 /// The LoRA adapters of an iteration, as operators that group requests by adapter see them (S-LoRA's MBGMM and MBGMV,

@@ -3,6 +3,7 @@
 pub(crate) mod adapters;
 pub(crate) mod host_cache;
 pub(crate) mod kv_groups;
+pub(crate) mod ranks;
 pub(crate) mod routing;
 pub(crate) mod sglang;
 pub(crate) mod speculation;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use adapters::{AdapterConfig, AdapterMemory, TOKENS_PER_RANK};
 use host_cache::HostCache;
 use kv_groups::KvGroups;
+use ranks::DataParallel;
 use servescope_cost::BatchCost;
 
 use crate::custom_scheduler::CustomScheduler;
@@ -263,6 +265,8 @@ impl Pool {
 pub struct PoolConfig {
     /// How many replicas at the beginning; at least 1.
     pub replicas: u32,
+    /// The data-parallel ranks of each: engines of their own, for each of which the settings below hold.
+    pub data_parallel: DataParallel,
     /// The scheduler: which requests join an iteration.
     pub scheduler: SchedulerKind,
     /// KV blocks of a replica; those of adapters in the pool are taken from them.
@@ -433,6 +437,7 @@ impl Default for PoolConfig {
     fn default() -> Self {
         Self {
             replicas: 1,
+            data_parallel: DataParallel::ONE,
             scheduler: SchedulerKind::Vllm,
             blocks: 7_424,
             block_size: 16,

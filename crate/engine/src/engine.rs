@@ -18,6 +18,7 @@ mod audit;
 mod counters;
 mod departures;
 mod events;
+mod lockstep;
 mod one_stage;
 mod one_stage_list;
 mod pipeline;
@@ -48,6 +49,7 @@ use crate::config::{FleetConfig, Pool, PoolConfig};
 use crate::gateway::GatewayConfig;
 use crate::gateway::frontend::Frontend;
 use crate::gateway::proxy::GatewayOutcome;
+use crate::ranks::RankGroup;
 use crate::record::EventLog;
 use crate::record::decisions::{Compared, Decision, DecisionLog, Test, Verdict};
 use crate::record::observer::{EventSink, Watch};
@@ -80,10 +82,13 @@ pub struct Fleet {
     requests: Requests,
     record: EventLog,
     router: Router,
+    /// Every rank of every replica: one engine each.
     replicas: Vec<Replica>,
+    /// The replicas with their ranks, by [`ReplicaLife::replica`](crate::ReplicaLife::replica).
+    groups: Vec<RankGroup>,
     /// The pipelines of all replicas; one that keeps a decode batch has no use for its own.
     pipelines: Vec<Pipeline>,
-    /// Replicas that may be given requests, in their order.
+    /// Replicas that may be given requests, in their order: of one that chooses among its ranks itself the first of them.
     ready: Vec<ReplicaIndex>,
     /// Replicas that finish what they have and then stop.
     draining: Vec<ReplicaIndex>,
@@ -111,6 +116,7 @@ impl Fleet {
             },
             router: Router::new(&config, &trace),
             replicas: Vec::new(),
+            groups: Vec::new(),
             pipelines: Vec::new(),
             ready: Vec::new(),
             draining: Vec::new(),
@@ -278,6 +284,7 @@ impl Fleet {
             results,
             adapters,
             replicas: self.replicas.iter().map(|replica| replica.life).collect(),
+            rank_passes: self.groups.iter().flat_map(RankGroup::pass_totals).collect(),
             pools: self.pools.into_iter().map(PoolState::into_report).collect(),
             served: Box::new(served),
             had_choice: self.record.had_choice,
@@ -438,6 +445,7 @@ impl Fleet {
             self.requests[i].total = self.requests[i].total.min(most);
         }
         self.counting.see(&self.queueing, &self.trace, id);
+        self.group_of_mut(place).arrives(place);
         let is_accepted = self.replicas[place].waiting.accepts(&self.queueing, &self.trace, id, now_us);
         let (replica, mut context, _) = self.parts(place, now_us);
         if !is_accepted {
@@ -501,6 +509,9 @@ impl Fleet {
 
     /// A replica has ended something, or its queue has another head.
     fn begin(&mut self, place: ReplicaIndex, now_us: f64) {
+        if self.group_of(place).passes.is_some() {
+            return self.begin_pass(place, now_us);
+        }
         let pool = self.pool_of(place);
         let (facts, stages, stages_end) = (&pool.facts, pool.stages, pool.stages_end);
         if pool.is_pipelined {
@@ -545,6 +556,7 @@ impl Fleet {
                 Event::CountChanges { pool, replicas } => self.change_count(pool, replicas, now_us),
                 Event::ReplicaReady(place) => self.replica_is_ready(place),
                 Event::StageEnds { replica, stage } => self.end_stage(replica, stage, now_us),
+                Event::PassEnds(first) => self.end_pass(first, now_us),
                 Event::CopyEnds(place) => self.copy_ends(place, now_us),
                 Event::WorkEnds(place) => {
                     if self.work_ends(place, now_us) {

@@ -19,6 +19,7 @@ pub mod explain;
 pub mod first_difference;
 pub mod gateway;
 pub mod metrics;
+mod ranks;
 mod record;
 mod replica;
 mod replica_index;
@@ -37,6 +38,7 @@ pub mod slora {
 pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
 pub use config::host_cache::{HostCache, HostEviction, OffloadConnector};
 pub use config::kv_groups::{KvGroup, KvGroups, KvGroupsOfKind};
+pub use config::ranks::{DataParallel, Lockstep, RankChoice};
 pub use config::routing::{CountSource, IndexKind, MissTarget, RouterConstants, RouterView};
 pub use config::sglang::{RadixEviction, RetractionPolicy, SchedulePolicy, SglangRules};
 pub use config::speculation::{Acceptance, DraftMethod, DraftSchedule, MOST_DRAFTS, Speculation};
@@ -47,6 +49,7 @@ pub use config::{
 pub use engine::rejection::rejection;
 pub use engine::{BatchMember, BatchUnderWay, Fleet};
 pub use gateway::proxy::snapshot::GatewaySnapshot;
+pub use ranks::passes::RankPasses;
 pub use record::decisions::passes::AdapterLoad;
 pub use record::kv_copies::KvCopy;
 pub use record::replica_life::ReplicaLife;

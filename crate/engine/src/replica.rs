@@ -110,6 +110,8 @@ pub(crate) struct Replica {
     pub(crate) waiting_prompt_blocks: u64,
     /// Batches in the pipeline.
     pub(crate) in_flight: u32,
+    /// Which pass of a wave it forms a batch for, of a rank that runs passes together with others.
+    pub(crate) pass_step: Option<u32>,
     /// Batches formed so far, of a replica that keeps no decode batch.
     pub(crate) formed: u64,
     /// The scheduler, which is out while it works on this replica.
@@ -180,6 +182,7 @@ impl Replica {
             outstanding: 0,
             waiting_prompt_blocks: 0,
             in_flight: 0,
+            pass_step: None,
             formed: 0,
             scheduler: None,
             stall_us: 0.0,

@@ -146,7 +146,7 @@ impl Router {
             |place: ReplicaIndex| self.scrapes.of(place).unwrap_or_else(|| view.reported(place, view.now_us));
         let requests = |place: ReplicaIndex| match (self.counts, &self.knowledge) {
             (CountSource::Own, Some(knowledge)) => knowledge.own_requests(shard, place),
-            (CountSource::Own, None) => view.replicas[place].outstanding,
+            (CountSource::Own, None) => view.outstanding(place),
             (CountSource::Scraped, _) => reported(place).requests,
         };
         let Shard { turn, affinity } = &mut self.shards[shard];
@@ -225,23 +225,36 @@ impl RoutingView<'_> {
         (self.config_of)(self.replicas[place].life.pool)
     }
 
-    /// What a replica says of itself at a time. Blocks of pools may differ in size, so that KV memory is in tokens.
+    /// The ranks that a router sees as one address, the first of which has this place.
+    pub(crate) fn ranks(&self, place: ReplicaIndex) -> &[Replica] {
+        let ranks = self.replicas[place].life.ranks_behind;
+        &self.replicas[place.index()..][..usize::from(ranks)]
+    }
+
+    /// Requests at an address that wait or run.
+    pub(crate) fn outstanding(&self, place: ReplicaIndex) -> u32 {
+        self.ranks(place).iter().map(|rank| rank.outstanding).sum()
+    }
+
+    /// What an address says of itself at a time. Blocks of pools may differ in size, so that KV memory is in tokens.
     pub(crate) fn reported(&self, place: ReplicaIndex, at_us: f64) -> Reported {
-        let (replica, config) = (&self.replicas[place], self.config(place));
-        let used = u64::from(replica.used_at(at_us));
+        let (ranks, config) = (self.ranks(place), self.config(place));
+        let used: u64 = ranks.iter().map(|rank| u64::from(rank.used_at(at_us))).sum();
+        let sum = |of: fn(&Replica) -> u32| ranks.iter().map(of).sum();
+        let waiting_blocks: u64 = ranks.iter().map(|rank| rank.waiting_prompt_blocks).sum();
         Reported {
-            requests: replica.outstanding,
-            waiting: replica.num_waiting,
-            running: replica.num_running,
-            kv_tokens: config.tokens_in(used + replica.waiting_prompt_blocks),
-            kv_use: used as f64 / f64::from(config.blocks.max(1)),
+            requests: self.outstanding(place),
+            waiting: sum(|rank| rank.num_waiting),
+            running: sum(|rank| rank.num_running),
+            kv_tokens: config.tokens_in(used + waiting_blocks),
+            kv_use: used as f64 / (f64::from(config.blocks.max(1)) * ranks.len() as f64),
         }
     }
 
     /// Blocks of prompts that are remembered of a replica: as many as its KV cache has room for.
     fn most_keys(&self, place: ReplicaIndex) -> usize {
         let prefix = self.trace.metadata.as_deref().map(|metadata| &metadata.prefix);
-        let tokens = u64::from(self.config(place).kv_tokens());
+        let tokens = u64::from(self.config(place).kv_tokens()) * self.ranks(place).len() as u64;
         prefix
             .filter(|prefix| !prefix.is_empty())
             .map_or(usize::MAX, |prefix| (tokens / u64::from(prefix.block_tokens.max(1))).max(1) as usize)

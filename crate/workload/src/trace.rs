@@ -11,7 +11,9 @@ use crate::order::sort_places;
 pub use closed_loop::{ClosedLoop, NO_REQUEST};
 pub use events::{Events, TraceEvent};
 pub use ids::RequestId;
-pub use metadata::{IdLists, LabelMaker, Labels, NO_LABEL, PrefixBlocks, RecordedDrafts, TraceMetadata};
+pub use metadata::{
+    IdLists, LabelMaker, Labels, NO_LABEL, NO_RANK, PrefixBlocks, RecordedDrafts, TraceMetadata,
+};
 
 /// The adapter index of a request for the base model.
 pub const BASE_MODEL: u32 = u32::MAX;

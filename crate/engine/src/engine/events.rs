@@ -24,6 +24,8 @@ pub(super) enum Event {
     /// A copy from or to a lower tier of a replica's KV cache ends, for which a batch waits, or of which the replica learns as it
     /// stands still.
     CopyEnds(ReplicaIndex),
+    /// A forward pass ends that all ranks of a replica run together; the first of them.
+    PassEnds(ReplicaIndex),
     /// A pipeline stage is done with its batch.
     StageEnds {
         /// Whose stage.
@@ -40,7 +42,9 @@ impl Event {
             Self::CountChanges { pool, .. } => (0, pool),
             // A batch that is taken at this time reports the copy.
             Self::ReplicaReady(replica) | Self::CopyEnds(replica) => (1, replica.get()),
-            Self::WorkEnds(replica) | Self::StageEnds { replica, .. } => (2, replica.get()),
+            Self::WorkEnds(replica) | Self::PassEnds(replica) | Self::StageEnds { replica, .. } => {
+                (2, replica.get())
+            }
         }
     }
 }

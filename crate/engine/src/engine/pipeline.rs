@@ -152,8 +152,9 @@ impl Fleet {
     }
 
     /// Forms a batch, and gives it to the first stage unless it is empty.
-    fn form_batch(&mut self, place: ReplicaIndex, now_us: f64) -> Option<u32> {
+    pub(super) fn form_batch(&mut self, place: ReplicaIndex, now_us: f64) -> Option<u32> {
         self.note_under_way(place);
+        self.looks_at_input(place, now_us);
         let slot = self.pipelines[place].unused.pop()?;
         self.pipelines[place].has_left = false;
         let mut batches = std::mem::take(&mut self.pipelines[place].batches);
@@ -176,6 +177,10 @@ impl Fleet {
             return None;
         }
         self.enter_stages(place, slot, now_us);
+        if !self.pipelines[place].unused.is_empty() {
+            // vLLM goes on to form the next one.
+            self.reports(place, now_us);
+        }
         Some(slot)
     }
 
@@ -191,11 +196,12 @@ impl Fleet {
 
     /// An idle stage takes the next batch of its queue.
     fn serve(&mut self, place: ReplicaIndex, stage: usize, now_us: f64) {
+        let is_in_lockstep = self.group_of(place).passes.is_some();
         let pool = &self.pools[usize::from(self.replicas[place].life.pool)];
         let pipeline = &mut self.pipelines[place];
         let is_last = stage + 1 == pipeline.stages.len();
         let this = &mut pipeline.stages[stage];
-        if this.serves.is_some() {
+        if this.serves.is_some() || is_in_lockstep {
             return;
         }
         let Some(&slot) = this.queue.front() else { return };
@@ -234,7 +240,7 @@ impl Fleet {
     }
 
     /// The first stage takes a batch.
-    fn begin_batch(&mut self, place: ReplicaIndex, slot: u32, now_us: f64) {
+    pub(super) fn begin_batch(&mut self, place: ReplicaIndex, slot: u32, now_us: f64) {
         let mut batches = std::mem::take(&mut self.pipelines[place].batches);
         let batch = &mut batches[slot as usize];
         batch.began_us = now_us;
@@ -322,6 +328,7 @@ impl Fleet {
         } else {
             pipeline.unused.push(slot);
         }
+        self.reports(place, now_us);
         self.dirty_replicas.push(place);
     }
 }

@@ -4,6 +4,7 @@
 //! request, serves those that it has, waiting ones too, and stops. Where a pool shrinks, replicas that are still starting are
 //! cancelled first, the newest first; of the others the one with the fewest requests drains, the newest of equal ones.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,7 +17,9 @@ use super::pipeline::Pipeline;
 use super::rejection::rejection_by;
 use crate::block_numbers::BlockNumbers;
 use crate::config::kv_groups::KvGroups;
+use crate::config::ranks::DataParallel;
 use crate::config::{CountChange, Pool, PoolConfig, Preemption};
+use crate::ranks::RankGroup;
 use crate::record::drafts::RequestDrafts;
 use crate::record::replica_life::ReplicaLife;
 use crate::record::work_time::WorkTime;
@@ -63,8 +66,11 @@ impl PoolState {
     pub(super) fn new(pool: Pool, trace: &Trace, numbers: &mut NumbersBySize) -> Self {
         let rules = pool.rules();
         let Pool { name, config, cost, schedule, start_up_us, scheduler: _ } = pool;
-        let replicas = config.replicas.clamp(1, u32::from(u16::MAX));
-        let config = PoolConfig { replicas, block_size: config.block_size.max(1), ..config };
+        let ranks = config.data_parallel.ranks.clamp(1, u32::from(u16::MAX));
+        let data_parallel = DataParallel { ranks, ..config.data_parallel };
+        let replicas = config.replicas.clamp(1, u32::from(u16::MAX) / ranks);
+        let block_size = config.block_size.max(1);
+        let config = PoolConfig { replicas, data_parallel, block_size, ..config };
         let facts = rules.facts(&config);
         let kv_groups = if facts.groups_layers { config.kv_groups } else { KvGroups::FULL };
         let config = PoolConfig { kv_groups, ..config };
@@ -76,7 +82,9 @@ impl PoolState {
         // Where no request has an adapter, none is asked for one.
         let any_adapter = || trace.adapter.iter().any(|&adapter| adapter != BASE_MODEL);
         let config = PoolConfig { lora_compute: config.lora_compute && any_adapter(), ..config };
-        let (facts, stages) = (rules.facts(&config), cost.stages().max(1));
+        let stages = cost.stages().max(1);
+        let config = with_passes(config, rules.facts(&config).lists_running && stages == 1);
+        let facts = rules.facts(&config);
         let caching = if config.prefix_cache { facts.caches_prefixes } else { PrefixCaching::None };
         let sizes: Vec<u32> = match caching {
             PrefixCaching::None => Vec::new(),
@@ -133,6 +141,15 @@ impl PoolState {
     }
 }
 
+/// The settings where forward passes of all ranks together are possible, or are not: a scheduler lists its running requests, and
+/// there is one pipeline stage. Then there is no tier below the KV cache, for whose copies a rank would wait alone.
+fn with_passes(config: PoolConfig, are_possible: bool) -> PoolConfig {
+    let own = config.data_parallel;
+    let lockstep = own.lockstep.filter(|_| are_possible && own.ranks > 1);
+    let host_cache = config.host_cache.filter(|_| lockstep.is_none());
+    PoolConfig { data_parallel: DataParallel { lockstep, ..own }, host_cache, ..config }
+}
+
 impl Fleet {
     /// The pool of a replica.
     pub(super) fn pool_of(&self, place: ReplicaIndex) -> &PoolState {
@@ -167,8 +184,8 @@ impl Fleet {
     pub(super) fn start_first(&mut self) {
         for pool in 0..self.pools.len() {
             for _ in 0..self.pools[pool].config.replicas {
-                let place = self.add_replica(pool as u16, 0.0, 0.0);
-                self.ready.push(place);
+                let addresses = self.add_replica(pool as u16, 0.0, 0.0);
+                self.ready.extend(addresses);
             }
             for change in self.pools[pool].schedule.clone() {
                 let event = Event::CountChanges { pool: pool as u16, replicas: change.replicas };
@@ -177,10 +194,37 @@ impl Fleet {
         }
     }
 
-    fn add_replica(&mut self, pool: u16, start_us: f64, ready_us: f64) -> ReplicaIndex {
+    /// Adds a replica with all of its ranks; the places that a router sees of it.
+    fn add_replica(&mut self, pool: u16, start_us: f64, ready_us: f64) -> Vec<ReplicaIndex> {
+        let config = self.pools[usize::from(pool)].config.data_parallel;
+        let first = ReplicaIndex::new(self.replicas.len() as u16);
+        let group = RankGroup::new(first, &config);
+        let balances = config.balances();
+        let mut life = ReplicaLife {
+            pool,
+            replica: self.groups.len() as u16,
+            rank: 0,
+            ranks_behind: if balances { config.ranks as u16 } else { 1 },
+            start_us,
+            ready_us,
+            drain_us: f64::INFINITY,
+            stop_us: f64::INFINITY,
+        };
+        self.groups.push(group);
+        for rank in 0..config.ranks as u16 {
+            life.rank = rank;
+            if balances && rank > 0 {
+                life.ranks_behind = 1;
+            }
+            self.add_rank(life);
+        }
+        let seen = if balances { 1 } else { config.ranks as u16 };
+        (first.get()..first.get() + seen).map(ReplicaIndex::new).collect()
+    }
+
+    fn add_rank(&mut self, life: ReplicaLife) {
         let place = ReplicaIndex::new(self.replicas.len() as u16);
-        let state = &self.pools[usize::from(pool)];
-        let life = ReplicaLife { pool, start_us, ready_us, drain_us: f64::INFINITY, stop_us: f64::INFINITY };
+        let state = &self.pools[usize::from(life.pool)];
         let mut replica = Replica::new(
             place,
             life,
@@ -197,9 +241,17 @@ impl Fleet {
         self.set_queue_policy(place);
         let wakes_us = self.replicas[place].scheduler().wakes_us();
         if wakes_us < f64::INFINITY {
-            self.schedule_completion(wakes_us.max(ready_us), place);
+            self.schedule_completion(wakes_us.max(life.ready_us), place);
         }
-        place
+    }
+
+    /// The ranks among which a place is one.
+    pub(super) fn group_of(&self, place: ReplicaIndex) -> &RankGroup {
+        &self.groups[usize::from(self.replicas[place].life.replica)]
+    }
+
+    pub(super) fn group_of_mut(&mut self, place: ReplicaIndex) -> &mut RankGroup {
+        &mut self.groups[usize::from(self.replicas[place].life.replica)]
     }
 
     /// Gives a replica an empty waiting queue under the fleet's policy.
@@ -246,23 +298,31 @@ impl Fleet {
 
     /// A pool is to have this many replicas.
     pub(super) fn change_count(&mut self, pool: u16, replicas: u32, now_us: f64) {
-        let stays = |replica: &Replica| replica.life.pool == pool && replica.life.drain_us == f64::INFINITY;
-        let count = self.replicas.iter().filter(|replica| stays(replica)).count() as u32;
-        let start_up_us = self.pools[usize::from(pool)].start_up_us;
-        for _ in count..replicas.max(1) {
-            if self.replicas.len() < usize::from(u16::MAX) {
+        let ranks_of = |group: &RankGroup| &self.replicas[group.first.index()..][..group.ranks().count()];
+        let stays = |group: &RankGroup| {
+            let life = &self.replicas[group.first].life;
+            life.pool == pool && life.drain_us == f64::INFINITY
+        };
+        let mut staying: Vec<(bool, u32, Reverse<ReplicaIndex>)> = Vec::new();
+        for group in self.groups.iter().filter(|group| stays(group)) {
+            let is_ready = self.replicas[group.first].life.ready_us <= now_us;
+            let outstanding = ranks_of(group).iter().map(|rank| rank.outstanding).sum();
+            staying.push((is_ready, outstanding, Reverse(group.first)));
+        }
+        let state = &self.pools[usize::from(pool)];
+        let (start_up_us, ranks) = (state.start_up_us, state.config.data_parallel.ranks as usize);
+        for _ in staying.len()..replicas.max(1) as usize {
+            if self.replicas.len() + ranks <= usize::from(u16::MAX) {
                 let ready_us = now_us + start_up_us;
-                let place = self.add_replica(pool, now_us, ready_us);
-                self.events.push(ready_us, Event::ReplicaReady(place));
+                for place in self.add_replica(pool, now_us, ready_us) {
+                    self.events.push(ready_us, Event::ReplicaReady(place));
+                }
             }
         }
-        for _ in replicas.max(1)..count {
-            let order = |replica: &&Replica| {
-                let is_ready = replica.life.ready_us <= now_us;
-                (is_ready, replica.outstanding, std::cmp::Reverse(replica.index))
-            };
-            let least = self.replicas.iter().filter(|replica| stays(replica)).min_by_key(order);
-            if let Some(place) = least.map(|replica| replica.index) {
+        staying.sort_unstable();
+        let leaving = staying.len().saturating_sub(replicas.max(1) as usize);
+        for (.., Reverse(first)) in staying.into_iter().take(leaving) {
+            for place in self.group_of(first).ranks() {
                 self.replicas[place].life.drain_us = now_us;
                 self.ready.retain(|&other| other != place);
                 self.draining.push(place);
@@ -278,17 +338,23 @@ impl Fleet {
         }
     }
 
-    /// Replicas that drain and have no request stop. An iteration that was scheduled before the last request had ended, as vLLM's
-    /// asynchronous scheduler does, is computed first.
+    /// Replicas that drain and have no request stop, all of their ranks at once. An iteration that was scheduled before the last
+    /// request had ended, as vLLM's asynchronous scheduler does, is computed first.
     pub(super) fn stop_drained(&mut self, now_us: f64) {
-        let replicas = &mut self.replicas;
-        self.draining.retain(|&place| {
-            let replica = &mut replicas[place];
-            let is_done = replica.outstanding == 0 && replica.in_flight == 0;
-            if is_done {
-                replica.life.stop_us = now_us;
+        let mut draining = std::mem::take(&mut self.draining);
+        draining.retain(|&place| {
+            let group = self.group_of(place);
+            let is_running = group.passes.as_ref().is_some_and(|passes| passes.is_running);
+            let is_done = |rank: ReplicaIndex| {
+                let replica = &self.replicas[rank];
+                replica.outstanding == 0 && replica.in_flight == 0
+            };
+            let are_done = !is_running && group.ranks().all(is_done);
+            if are_done {
+                self.replicas[place].life.stop_us = now_us;
             }
-            !is_done
+            !are_done
         });
+        self.draining = draining;
     }
 }

@@ -3,17 +3,25 @@
 use servescope_workload::RequestId;
 
 use super::Fleet;
+use crate::config::ranks::DataParallel;
+use crate::record::RoutedEvent;
 use crate::replica_index::ReplicaIndex;
 use crate::report::RoutingTotals;
 use crate::router::RoutingView;
 
 impl Fleet {
-    /// Has written down what the router needs. Where it looks at what is cached at a moment, every iteration is charged by itself:
-    /// within a fast-forward blocks are forgotten later than they would be.
+    /// Has written down what the router and the replicas that choose among their ranks need. Where it matters what is cached or
+    /// reported at a moment, every iteration is charged by itself: within a fast-forward blocks are forgotten later than they
+    /// would be, and nothing is reported.
     pub(super) fn prepare_router(&mut self) {
-        let Some(knowledge) = &self.router.knowledge else { return };
-        self.record.for_router = Some(Vec::new());
-        if knowledge.is_exact() {
+        let any =
+            |is: fn(&DataParallel) -> bool| self.pools.iter().any(|pool| is(&pool.config.data_parallel));
+        let balances = any(DataParallel::balances);
+        if self.router.knowledge.is_some() || balances {
+            self.record.for_router = Some(Vec::new());
+        }
+        let is_exact = self.router.knowledge.as_ref().is_some_and(|knowledge| knowledge.is_exact());
+        if is_exact || any(DataParallel::hears_reports) || any(|ranks| ranks.lockstep.is_some()) {
             self.max_fast_forward = 1;
         }
     }
@@ -48,15 +56,21 @@ impl Fleet {
         candidates: Option<&[ReplicaIndex]>,
         now_us: f64,
     ) -> ReplicaIndex {
+        let happened = self.record.for_router.as_mut().map(std::mem::take).unwrap_or_default();
+        for &(ended, _) in happened.iter().filter(|event| event.1 == RoutedEvent::Ends) {
+            self.groups.iter_mut().for_each(|group| group.ended(ended));
+        }
         if let Some(knowledge) = &mut self.router.knowledge {
-            let happened = self.record.for_router.iter_mut().flat_map(|events| events.drain(..));
-            knowledge.hear(happened, &mut self.replicas, &self.trace, now_us);
+            knowledge.hear(happened.into_iter(), &mut self.replicas, &self.trace, now_us);
         }
         let config_of = |pool: u16| &self.pools[usize::from(pool)].config;
         let view =
             RoutingView { config_of: &config_of, replicas: &self.replicas, trace: &self.trace, now_us };
         let candidates = candidates.unwrap_or(&self.ready);
-        self.router.pick(&view, (candidates, id), &mut self.record.decisions)
+        let address = self.router.pick(&view, (candidates, id), &mut self.record.decisions);
+        let asked = self.trace.metadata.as_ref().and_then(|metadata| metadata.rank_of(id.index()));
+        let group = &mut self.groups[usize::from(self.replicas[address].life.replica)];
+        group.choose(id, asked, &self.replicas, now_us).unwrap_or(address)
     }
 
     /// What the router believed to be cached, and what was; `None`: it keeps no index.

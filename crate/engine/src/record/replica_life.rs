@@ -5,6 +5,12 @@
 pub struct ReplicaLife {
     /// Its pool, by its place in [`Report::pools`](crate::Report::pools).
     pub pool: u16,
+    /// Which one it is; data-parallel ranks of one replica share the number.
+    pub replica: u16,
+    /// Which of its ranks.
+    pub rank: u16,
+    /// How many ranks, from this one on, a router sees as one address; at least 1.
+    pub ranks_behind: u16,
     /// When it was asked for: from then on it is billed.
     pub start_us: f64,
     /// When it could be given its first request.
@@ -17,8 +23,16 @@ pub struct ReplicaLife {
 
 impl ReplicaLife {
     /// Of a replica of the first pool that is there all the time.
-    pub const WHOLE: Self =
-        Self { pool: 0, start_us: 0.0, ready_us: 0.0, drain_us: f64::INFINITY, stop_us: f64::INFINITY };
+    pub const WHOLE: Self = Self {
+        pool: 0,
+        replica: 0,
+        rank: 0,
+        ranks_behind: 1,
+        start_us: 0.0,
+        ready_us: 0.0,
+        drain_us: f64::INFINITY,
+        stop_us: f64::INFINITY,
+    };
 
     /// Whether it can compute at a time.
     pub fn is_there(&self, now_us: f64) -> bool {

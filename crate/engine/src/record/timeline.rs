@@ -43,6 +43,10 @@ pub struct IterationRun {
     pub drafts: u32,
     /// How many are made for each request behind each of them.
     pub drafted: u32,
+    /// Rows of all data-parallel ranks of a pass that they run together, as they are padded; 0: the replica runs alone.
+    pub group_rows: u32,
+    /// How much longer the pass took than this rank alone would have; a part of its time, microseconds.
+    pub waited_us: f64,
     /// Those of its requests that decode whose last token came when the first iteration began; the gaps of the others are in
     /// [`Timeline::gaps`].
     pub fresh: u32,
@@ -99,6 +103,8 @@ impl IterationRun {
         decode_tokens: 0,
         drafts: 0,
         drafted: 0,
+        group_rows: 0,
+        waited_us: 0.0,
         fresh: 0,
         stalled: 0,
         kv_tokens: 0.0,
@@ -121,8 +127,8 @@ impl IterationRun {
             0 => 0.0,
             _ => self.kv_tokens - read + index * f64::from(self.decode_tokens),
         };
-        let Self { decodes, rank_sum, any_adapter, lora, drafts, drafted, .. } = *self;
-        Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter, lora, drafts, drafted }
+        let Self { decodes, rank_sum, any_adapter, lora, drafts, drafted, group_rows, .. } = *self;
+        Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter, lora, drafts, drafted, group_rows }
     }
 
     /// Requests in each iteration.

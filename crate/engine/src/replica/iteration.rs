@@ -119,6 +119,10 @@ pub(crate) struct ScheduledBatch {
     /// Drafts that are verified, and how many are made for each request behind it.
     pub(crate) drafts: u32,
     pub(crate) drafted: u32,
+    /// Rows of all ranks of a pass that they run together, as they are padded; 0: it is alone.
+    pub(crate) group_rows: u32,
+    /// How much longer that pass takes than its own rank would.
+    pub(crate) waited_us: f64,
     /// Tokens in KV memory of running requests that are not in it, of a scheduler that leaves all of them out.
     pub(crate) idle_kv_tokens: u64,
     pub(crate) rank_sum: u64,
@@ -182,6 +186,8 @@ impl ScheduledBatch {
         self.decode_kv_tokens = 0;
         self.drafts = 0;
         self.drafted = 0;
+        self.group_rows = 0;
+        self.waited_us = 0.0;
         self.idle_kv_tokens = 0;
         self.rank_sum = 0;
         self.any_adapter = false;
@@ -269,6 +275,7 @@ impl ScheduledBatch {
             lora: self.lora,
             drafts: self.drafts,
             drafted: self.drafted,
+            group_rows: self.group_rows,
         }
     }
 }

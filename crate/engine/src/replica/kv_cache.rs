@@ -82,6 +82,11 @@ impl KvCache {
         self.used
     }
 
+    /// Share of the blocks that requests and adapters use, as vLLM computes it (vllm/v1/core/block_pool.py, `get_usage`).
+    pub(crate) fn usage(&self) -> f64 {
+        1.0 - f64::from(self.available()) / f64::from(self.total.max(1))
+    }
+
     /// Blocks in which adapters are.
     pub(crate) fn adapter_blocks(&self) -> u32 {
         self.adapters

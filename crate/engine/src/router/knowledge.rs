@@ -165,7 +165,7 @@ impl Knowledge {
         let of_place = |(&place, (matched, indexed_tokens)): (&ReplicaIndex, (MatchedTokens, u32))| {
             let own = &mut own[place.index()];
             debug_assert!(
-                self.view.shards > 1 || own.requests == view.replicas[place].outstanding,
+                self.view.shards > 1 || own.requests == view.outstanding(place),
                 "a router alone has sent every request of {place}"
             );
             let reported: Reported = scrapes.of(place).unwrap_or_else(|| view.reported(place, view.now_us));
@@ -208,12 +208,14 @@ impl Knowledge {
             return matched.into_iter().map(|count| (of_gpu(count), indexed)).collect();
         }
         let of_place = |&place: &ReplicaIndex| {
-            let (replica, host_weight) = (&view.replicas[place], self.view.host_weight);
-            let matched = match self.view.index {
+            let (ranks, host_weight) = (view.ranks(place), self.view.host_weight);
+            let of_rank = |replica: &Replica| match self.view.index {
                 IndexKind::Precise => self.events.matched(trace, id, replica, host_weight),
                 IndexKind::Approximate | IndexKind::True => cached_now(trace, id, replica, host_weight),
             };
-            let size = replica.kv.block_size();
+            // An index of a whole replica does not tell which rank it is.
+            let most = ranks.iter().map(of_rank).max_by_key(|matched| matched.gpu + matched.host);
+            let (matched, size) = (most.unwrap_or_default(), ranks[0].kv.block_size());
             (matched, trace.input_tokens[id].saturating_sub(1) / size * size)
         };
         candidates.iter().map(of_place).collect()

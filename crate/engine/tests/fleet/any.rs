@@ -6,10 +6,10 @@ use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{
-    Acceptance, AdapterConfig, AdapterLoading, AdapterMemory, DraftMethod, DraftSchedule, Equals, HostCache,
-    HostEviction, KvGroup, KvGroups, KvGroupsOfKind, LongPrefill, MOST_DRAFTS, OffloadConnector, PoolConfig,
-    Preemption, RadixEviction, RetractionPolicy, SchedulePolicy, SchedulerKind, SglangRules, Speculation,
-    VllmRules,
+    Acceptance, AdapterConfig, AdapterLoading, AdapterMemory, DataParallel, DraftMethod, DraftSchedule,
+    Equals, HostCache, HostEviction, KvGroup, KvGroups, KvGroupsOfKind, LongPrefill, MOST_DRAFTS,
+    OffloadConnector, PoolConfig, Preemption, RadixEviction, RetractionPolicy, SchedulePolicy, SchedulerKind,
+    SglangRules, Speculation, VllmRules,
 };
 use servescope_workload::trace::{ClosedLoop, LabelMaker, NO_REQUEST, PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -177,6 +177,7 @@ prop_compose! {
             idle_poll_us: 0.0,
             lora_compute,
             host_cache: None,
+            data_parallel: DataParallel::ONE,
             vllm: VllmRules::default(),
             sglang: SglangRules::default(),
             speculation,

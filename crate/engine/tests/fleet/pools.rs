@@ -5,8 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use servescope_engine::queue::QueueConfig;
 use servescope_engine::{
-    CountChange, Fleet, FleetConfig, Outcome, Pool, PoolConfig, Rejection, ReplicaIndex, Report, RouterKind,
-    SchedulerKind,
+    CountChange, DataParallel, Fleet, FleetConfig, Lockstep, Outcome, Pool, PoolConfig, RankChoice,
+    Rejection, ReplicaIndex, Report, RouterKind, SchedulerKind,
 };
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -16,18 +16,35 @@ use super::to_the_end;
 use super::toy::{Slow, TOY, Toy};
 use crate::given::{any_rules, requests};
 
+fn any_ranks() -> impl Strategy<Value = DataParallel> {
+    let choice = prop_oneof![
+        Just(RankChoice::Vllm),
+        Just(RankChoice::VllmQueues),
+        Just(RankChoice::RoundRobin),
+        Just(RankChoice::FewestRequests),
+        Just(RankChoice::External),
+    ];
+    let several = (2u32..5, prop::option::of(1u32..20), choice, 1u32..4);
+    let of = |(ranks, interval, choice, front_ends): (u32, Option<u32>, RankChoice, u32)| {
+        let lockstep = interval.map(|sync_interval| Lockstep { sync_interval });
+        DataParallel { ranks, lockstep, choice, front_ends }
+    };
+    prop_oneof![Just(DataParallel::ONE), several.prop_map(of)]
+}
+
 prop_compose! {
     fn any_pool()(
         config in any_config(),
         cost in any_cost(),
         schedule in prop::collection::vec((0u32..60_000, 1u32..5), 0..4),
         start_up_us in prop_oneof![Just(0.0), (0u32..9_000).prop_map(f64::from)],
+        data_parallel in any_ranks(),
     ) -> Pool {
         let cost = on_its_stages(config.scheduler, cost);
         let mut schedule: Vec<CountChange> =
             schedule.into_iter().map(|(at, replicas)| CountChange { time_us: at.into(), replicas }).collect();
         schedule.sort_by(|one, other| one.time_us.total_cmp(&other.time_us));
-        let config = PoolConfig { reference_quirks: false, ..config };
+        let config = PoolConfig { reference_quirks: false, data_parallel, ..config };
         Pool { schedule, start_up_us, ..Pool::new(config, Box::new(cost)) }
     }
 }

@@ -108,6 +108,7 @@ impl Log {
             recorded_latency_s: if self.has_times { self.recorded_latency_s } else { Vec::new() },
             assumed_output: self.assumed_output,
             ignores_eos: Vec::new(),
+            rank: Vec::new(),
             ..TraceMetadata::default()
         });
         trace

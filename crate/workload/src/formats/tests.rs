@@ -155,6 +155,7 @@ prop_compose! {
             recorded_latency_s: if has[4] { recorded_latency_s[..n].to_vec() } else { Vec::new() },
             assumed_output: Vec::new(),
             ignores_eos: Vec::new(),
+            rank: Vec::new(),
             numbered_sessions: false,
             prefix: if has[5] { prefix } else { PrefixBlocks::default() },
             drafts: RecordedDrafts::default(),

@@ -6,6 +6,8 @@ use super::events::Events;
 
 /// The entry of [`Labels::index`] for a request without the label.
 pub const NO_LABEL: u32 = u32::MAX;
+/// In place of a data-parallel rank: none.
+pub const NO_RANK: u16 = u16::MAX;
 
 /// A column of names, such as the session or the model of each request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -236,6 +238,8 @@ pub struct TraceMetadata {
     pub assumed_output: Vec<bool>,
     /// Whether a request asks for an output of its whole `max_tokens` (`ignore_eos`); empty where none does.
     pub ignores_eos: Vec<bool>,
+    /// The data-parallel rank that a request asks for (vLLM's `data_parallel_rank`), [`NO_RANK`]: any; empty where none asks.
+    pub rank: Vec<u16>,
     /// What else a file says about each request: an object in JSON, or "".
     pub details: Vec<String>,
     /// What happened between requests.
@@ -254,6 +258,7 @@ impl TraceMetadata {
             && self.recorded_latency_s.is_empty()
             && self.assumed_output.is_empty()
             && self.ignores_eos.is_empty()
+            && self.rank.is_empty()
             && self.details.is_empty()
             && self.events.is_empty()
     }
@@ -261,6 +266,11 @@ impl TraceMetadata {
     /// Whether the output length of request `id` was unknown in the file that it was read from.
     pub fn is_output_assumed(&self, id: usize) -> bool {
         self.assumed_output.get(id).copied().unwrap_or(false)
+    }
+
+    /// The data-parallel rank that request `id` asks for.
+    pub fn rank_of(&self, id: usize) -> Option<u16> {
+        self.rank.get(id).copied().filter(|&rank| rank != NO_RANK)
     }
 
     /// Empties columns in which no request has an entry.
@@ -296,6 +306,7 @@ impl TraceMetadata {
         let (mut turn, mut recorded_latency_s, mut details) = (Vec::new(), Vec::new(), Vec::new());
         let mut assumed_output = Vec::new();
         let mut ignores_eos = Vec::new();
+        let mut rank = Vec::new();
         let mut events = Events::default();
         let mut drafts = RecordedDrafts::default();
         let mut numbers: BTreeMap<(usize, u64), u64> = BTreeMap::new();
@@ -314,6 +325,7 @@ impl TraceMetadata {
                 recorded_latency_s.push(metadata.recorded_latency_s.get(id).copied().unwrap_or(f64::NAN));
                 assumed_output.push(metadata.is_output_assumed(id));
                 ignores_eos.push(metadata.ignores_eos.get(id).copied().unwrap_or(false));
+                rank.push(metadata.rank_of(id).unwrap_or(NO_RANK));
                 drafts.append(&metadata.drafts, id);
                 details.push(metadata.details.get(id).cloned().unwrap_or_default());
                 let mut renumbered = |block: u64| {
@@ -340,6 +352,7 @@ impl TraceMetadata {
             recorded_latency_s,
             assumed_output: if assumed_output.contains(&true) { assumed_output } else { Vec::new() },
             ignores_eos: if ignores_eos.contains(&true) { ignores_eos } else { Vec::new() },
+            rank: if rank.iter().any(|&rank| rank != NO_RANK) { rank } else { Vec::new() },
             details,
             events,
         };
@@ -359,6 +372,7 @@ impl TraceMetadata {
             recorded_latency_s: select(&self.recorded_latency_s, order),
             assumed_output: select(&self.assumed_output, order),
             ignores_eos: select(&self.ignores_eos, order),
+            rank: select(&self.rank, order),
             details: if self.details.is_empty() {
                 Vec::new()
             } else {

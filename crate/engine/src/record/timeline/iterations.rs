@@ -131,9 +131,9 @@ impl<'a> IntoIterator for &'a Iterations {
     }
 }
 
-/// How long the stages work where they do all the time.
+/// How long the stages work where they do all the time, but for waiting for other ranks.
 pub(crate) fn whole_us(run: &IterationRun) -> f64 {
-    let us = run.end_us - run.start_us - run.adapter_load_us;
+    let us = run.end_us - run.start_us - run.adapter_load_us - run.waited_us;
     // Where they take no time but for the loading, rounding may leave less than nothing.
     if us > 0.0 { us } else { 0.0 }
 }

@@ -291,7 +291,11 @@ fn begin(state: &State, list: &RunningList, replica: &Replica, context: &Schedul
         LongPrefill::Share(most) => most.max(budget / requests).max(1),
     };
     let interval = u64::from(rules.prefill_schedule_interval);
-    let is_too_soon = state.prompts_at.is_some_and(|at| list.iterations + 1 - at < interval);
+    // Ranks in lockstep count passes together, so that their prompts coincide; an engine alone counts from its last prompts.
+    let is_too_soon = replica.pass_step.map_or_else(
+        || state.prompts_at.is_some_and(|at| list.iterations + 1 - at < interval),
+        |step| !u64::from(step).is_multiple_of(interval),
+    );
     let any_decodes = || list.order.iter().any(|&place| !list.entries[place as usize].is_prompt_chunk);
     let defers_prompts = interval > 1 && !state.is_capacity_bound && is_too_soon && any_decodes();
     let drafting = context.config.drafting();

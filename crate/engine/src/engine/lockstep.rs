@@ -1,0 +1,133 @@
+//! Replicas whose data-parallel ranks run every forward pass together, and what ranks report of themselves.
+
+use servescope_cost::{Batch, BatchCost, LinearDecode};
+
+use super::Fleet;
+use super::events::Event;
+use crate::replica_index::ReplicaIndex;
+
+impl Fleet {
+    /// A rank looks at its input before it forms a batch, and reports its counts.
+    pub(super) fn looks_at_input(&mut self, place: ReplicaIndex, now_us: f64) {
+        self.group_of_mut(place).looks(place);
+        self.reports(place, now_us);
+    }
+
+    /// A rank reports its counts where they have changed.
+    pub(super) fn reports(&mut self, place: ReplicaIndex, now_us: f64) {
+        let replica = &self.replicas[place];
+        self.groups[usize::from(replica.life.replica)].reports(replica, now_us);
+    }
+
+    /// The ranks of a replica begin a pass unless one is under way; a wave begins with a request at any of them.
+    pub(super) fn begin_pass(&mut self, place: ReplicaIndex, now_us: f64) {
+        let group = self.group_of(place);
+        let Some(passes) = &group.passes else { return };
+        let has_requests = |rank: ReplicaIndex| self.replicas[rank].outstanding > 0;
+        if passes.is_under_way || !(passes.is_running || group.ranks().any(has_requests)) {
+            return;
+        }
+        let (is_formed, step) = (passes.is_formed_ahead, passes.step().1);
+        let ranks: Vec<ReplicaIndex> = group.ranks().collect();
+        let first = group.first;
+        if !is_formed {
+            self.form_pass(&ranks, step, now_us);
+        }
+        let end_us = self.run_pass(&ranks, now_us);
+        self.events.push(end_us, Event::PassEnds(first));
+        let forms_ahead = self.pool_of(first).facts.batches_ahead > 0;
+        if let Some(passes) = &mut self.group_of_mut(first).passes {
+            (passes.is_running, passes.is_under_way) = (true, true);
+            passes.is_formed_ahead = forms_ahead;
+        }
+        if forms_ahead {
+            self.form_pass(&ranks, step + 1, now_us);
+        }
+    }
+
+    /// Each rank forms its batch of a pass.
+    fn form_pass(&mut self, ranks: &[ReplicaIndex], step: u32, now_us: f64) {
+        for &rank in ranks {
+            self.replicas[rank].pass_step = Some(step);
+            self.form_batch(rank, now_us);
+        }
+    }
+
+    /// The stages of all ranks take their batches, or dummy ones, and are done with them together. Says when.
+    fn run_pass(&mut self, ranks: &[ReplicaIndex], now_us: f64) -> f64 {
+        let mut slots: Vec<(ReplicaIndex, Option<u32>)> = Vec::new();
+        for &rank in ranks {
+            slots.push((rank, self.pipelines[rank].stages[0].queue.pop_front()));
+        }
+        let rows_of = |&(rank, slot): &(ReplicaIndex, Option<u32>)| {
+            slot.map_or(1, |slot| self.pipelines[rank].batches[slot as usize].batch().rows())
+        };
+        // Every rank is padded to the largest.
+        let group_rows = slots.iter().map(rows_of).max().unwrap_or(1) * ranks.len() as u32;
+        let dummy_us = dummy_us(&*self.pool_of(ranks[0]).cost, group_rows);
+        let mut ends_us = Vec::new();
+        for &(rank, slot) in &slots {
+            ends_us.push(slot.map_or(now_us + dummy_us, |slot| {
+                self.pipelines[rank].batches[slot as usize].group_rows = group_rows;
+                self.pipelines[rank].stages[0].serves = Some(slot);
+                self.begin_iteration(rank, slot, now_us)
+            }));
+        }
+        let end_us = ends_us.iter().copied().fold(now_us, f64::max);
+        for (place, (&(rank, slot), own_end_us)) in slots.iter().zip(ends_us).enumerate() {
+            if let Some(slot) = slot {
+                self.stretch(rank, slot, end_us - own_end_us);
+                self.begin_batch(rank, slot, now_us);
+            }
+            let Some(passes) = &mut self.group_of_mut(rank).passes else { continue };
+            let totals = &mut passes.totals[place];
+            if slot.is_some() {
+                totals.batches += 1;
+                totals.waited_us += end_us - own_end_us;
+            } else {
+                totals.dummies += 1;
+                totals.dummy_us += end_us - now_us;
+            }
+        }
+        end_us
+    }
+
+    /// The iteration of a rank lasts as much longer as it waits for the slowest one.
+    fn stretch(&mut self, rank: ReplicaIndex, slot: u32, waited_us: f64) {
+        let batch = &mut self.pipelines[rank].batches[slot as usize];
+        batch.waited_us = waited_us;
+        batch.first_us += waited_us;
+        batch.growth_us = 0.0;
+        if let Some(run) = &mut self.replicas[rank].run {
+            run.time_model = LinearDecode::new(batch.first_us, 0.0);
+            run.valid_for = 1;
+        }
+    }
+
+    /// A pass ends at all ranks of a replica, and its wave with it where they ask each other and none has work.
+    pub(super) fn end_pass(&mut self, first: ReplicaIndex, now_us: f64) {
+        let ranks: Vec<ReplicaIndex> = self.group_of(first).ranks().collect();
+        let mut any_batch = false;
+        for &rank in &ranks {
+            if self.pipelines[rank].stages[0].serves.is_some() {
+                any_batch = true;
+                self.end_alike(rank);
+                self.end_stage(rank, 0, now_us);
+            } else {
+                self.reports(rank, now_us);
+            }
+        }
+        let group = &mut self.groups[usize::from(self.replicas[first].life.replica)];
+        let has_work = |&rank: &ReplicaIndex| group.seen(&self.replicas[rank]) != [0, 0];
+        let any_unfinished = ranks.iter().any(has_work);
+        if let Some(passes) = &mut group.passes {
+            passes.end_pass(any_batch, any_unfinished);
+        }
+        self.dirty_replicas.push(first);
+    }
+}
+
+/// How long a rank without a batch takes for a pass of so many rows: it computes one token (`execute_dummy_batch`).
+fn dummy_us(cost: &dyn BatchCost, group_rows: u32) -> f64 {
+    cost.stage_time(&Batch { decodes: 1, group_rows, ..Batch::default() }, true).first_us
+}

@@ -1,0 +1,78 @@
+//! Forward passes that all ranks of a replica run together (vllm/v1/engine/core.py, `DPEngineCoreProc.run_busy_loop`).
+//!
+//! The experts are spread over the ranks, so that none can run a layer alone: a pass lasts as long as the slowest rank, and a
+//! rank without a batch runs a dummy one. A wave of passes begins with a request at any rank. At its first pass and at every
+//! so many further ones the ranks ask each other whether any has work; if none has, the wave ends.
+
+use crate::config::ranks::Lockstep;
+
+/// After so many passes without a batch requests that wait are waiting for good: vLLM would run dummy batches for ever, here the
+/// ranks stand still until another request comes.
+const MOST_EMPTY: u32 = 10_000;
+
+/// The passes of one replica.
+#[derive(Debug, Clone)]
+pub(crate) struct Passes {
+    sync_interval: u32,
+    /// Passes of this wave that are over.
+    steps: u32,
+    /// Waves that are over.
+    waves: u32,
+    /// Passes in a row in which no rank had a batch.
+    empty: u32,
+    /// Whether a wave is under way.
+    pub(crate) is_running: bool,
+    /// Whether a pass is under way.
+    pub(crate) is_under_way: bool,
+    /// Whether the batches of the next pass have been formed.
+    pub(crate) is_formed_ahead: bool,
+    /// What the ranks did so far.
+    pub(crate) totals: Vec<RankPasses>,
+}
+
+/// What one rank did in passes.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct RankPasses {
+    /// Passes in which it had a batch.
+    pub batches: u64,
+    /// Passes in which it ran a dummy batch.
+    pub dummies: u64,
+    /// How long dummy passes took, microseconds.
+    pub dummy_us: f64,
+    /// How much longer passes with a batch took than the rank alone would have taken, microseconds.
+    pub waited_us: f64,
+}
+
+impl Passes {
+    pub(crate) fn new(lockstep: Lockstep, ranks: usize) -> Self {
+        Self {
+            sync_interval: lockstep.sync_interval.max(1),
+            steps: 0,
+            waves: 0,
+            empty: 0,
+            is_running: false,
+            is_under_way: false,
+            is_formed_ahead: false,
+            totals: vec![RankPasses::default(); ranks],
+        }
+    }
+
+    /// The wave and the step of the pass that comes or is under way.
+    pub(crate) fn step(&self) -> (u32, u32) {
+        (self.waves, self.steps)
+    }
+
+    /// A pass is over; `any_batch`: whether a rank had one, `any_unfinished`: whether a rank has requests that it knows of. The wave
+    /// may end with it.
+    pub(crate) fn end_pass(&mut self, any_batch: bool, any_unfinished: bool) {
+        self.is_under_way = false;
+        self.steps += 1;
+        self.empty = if any_batch { 0 } else { self.empty + 1 };
+        let asks = self.steps == 1 || self.steps.is_multiple_of(self.sync_interval);
+        if asks && (!any_unfinished || self.empty >= MOST_EMPTY) {
+            (self.is_running, self.is_formed_ahead) = (false, false);
+            self.waves += 1;
+            self.steps = 0;
+        }
+    }
+}
