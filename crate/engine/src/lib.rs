@@ -49,7 +49,6 @@ pub use config::{
 pub use engine::rejection::rejection;
 pub use engine::{BatchMember, BatchUnderWay, Fleet};
 pub use gateway::proxy::snapshot::GatewaySnapshot;
-pub use ranks::passes::RankPasses;
 pub use record::decisions::passes::AdapterLoad;
 pub use record::kv_copies::KvCopy;
 pub use record::replica_life::ReplicaLife;

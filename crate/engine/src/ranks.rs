@@ -12,7 +12,7 @@ use servescope_workload::RequestId;
 use crate::config::ranks::DataParallel;
 use crate::ranks::coordinator::RankCounts;
 use crate::ranks::front_ends::FrontEnds;
-use crate::ranks::passes::{Passes, RankPasses};
+use crate::ranks::passes::Passes;
 use crate::replica::Replica;
 use crate::replica_index::ReplicaIndex;
 
@@ -102,12 +102,6 @@ impl RankGroup {
         let counts = RankCounts { running: seen[0], waiting: seen[1], kv_use: replica.kv.usage() };
         let step = self.passes.as_ref().map(Passes::step);
         front_ends.reported(rank, counts, step, now_us);
-    }
-
-    /// What each rank did in passes that all run together; nothing where they do not.
-    pub(crate) fn pass_totals(&self) -> impl Iterator<Item = RankPasses> + '_ {
-        let totals = self.passes.as_ref().map(|passes| &passes.totals[..]).unwrap_or_default();
-        totals.iter().copied()
     }
 
     fn rank_of(&self, place: ReplicaIndex) -> usize {

@@ -21,7 +21,7 @@ use crate::record::drafts::DraftPositions;
 use crate::record::kv_copies::KvCopy;
 use crate::record::request_phases::PhaseLog;
 use crate::record::timeline::{
-    InterTokenLatency, Iterations, PreemptionEvent, PreemptionInterval, QueueBlockage, QueueDrop,
+    DummyPasses, InterTokenLatency, Iterations, PreemptionEvent, PreemptionInterval, QueueBlockage, QueueDrop,
 };
 use crate::request::RequestResult;
 
@@ -36,6 +36,8 @@ pub(crate) struct EventLog {
     pub(crate) preemption_intervals: Vec<PreemptionInterval>,
     pub(crate) preemptions: Vec<PreemptionEvent>,
     pub(crate) kv_copies: Vec<KvCopy>,
+    /// Passes of data-parallel ranks without a batch.
+    pub(crate) dummy_passes: Vec<DummyPasses>,
     pub(crate) decisions: DecisionLog,
     pub(crate) phases: PhaseLog,
     /// What became of drafts; `None`: none was verified.

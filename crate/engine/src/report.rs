@@ -10,7 +10,6 @@ use servescope_workload::{BASE_MODEL, Trace};
 use crate::client::Client;
 use crate::config::SchedulerKind;
 use crate::gateway::GatewayLog;
-use crate::ranks::passes::RankPasses;
 use crate::record::decisions::{Decision, RoutingChoice};
 use crate::record::drafts::{DraftPositions, RequestDrafts};
 use crate::record::replica_life::ReplicaLife;
@@ -103,8 +102,6 @@ pub struct Report {
     pub pools: Vec<PoolReport>,
     /// Every replica that there was, by its index.
     pub replicas: Vec<ReplicaLife>,
-    /// What the replicas' data-parallel ranks did in forward passes that they ran together, in their order; empty where none did.
-    pub rank_passes: Vec<RankPasses>,
     /// When each was served, and where.
     pub served: Box<RequestTimings>,
     /// Whether the scheduler ever left one of two waiting requests behind, or a part of its prompt: otherwise every scheduling

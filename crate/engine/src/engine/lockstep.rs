@@ -4,6 +4,7 @@ use servescope_cost::{Batch, BatchCost, LinearDecode};
 
 use super::Fleet;
 use super::events::Event;
+use crate::record::timeline::DummyPasses;
 use crate::replica_index::ReplicaIndex;
 
 impl Fleet {
@@ -74,22 +75,31 @@ impl Fleet {
             }));
         }
         let end_us = ends_us.iter().copied().fold(now_us, f64::max);
-        for (place, (&(rank, slot), own_end_us)) in slots.iter().zip(ends_us).enumerate() {
+        for (&(rank, slot), own_end_us) in slots.iter().zip(ends_us) {
             if let Some(slot) = slot {
                 self.stretch(rank, slot, end_us - own_end_us);
                 self.begin_batch(rank, slot, now_us);
-            }
-            let Some(passes) = &mut self.group_of_mut(rank).passes else { continue };
-            let totals = &mut passes.totals[place];
-            if slot.is_some() {
-                totals.batches += 1;
-                totals.waited_us += end_us - own_end_us;
             } else {
-                totals.dummies += 1;
-                totals.dummy_us += end_us - now_us;
+                self.note_dummy(rank, now_us, end_us);
             }
         }
         end_us
+    }
+
+    /// A rank runs a dummy batch; those in a row are written down as one.
+    fn note_dummy(&mut self, rank: ReplicaIndex, start_us: f64, end_us: f64) {
+        let place = usize::from(self.replicas[rank].life.rank);
+        let all = &mut self.record.dummy_passes;
+        let group = &mut self.groups[usize::from(self.replicas[rank].life.replica)];
+        let Some(passes) = &mut group.passes else { return };
+        let newest = &mut passes.dummies_at[place];
+        match newest.map(|at| &mut all[at]).filter(|row| row.end_us == start_us) {
+            Some(row) => (row.end_us, row.passes) = (end_us, row.passes + 1),
+            None => {
+                *newest = Some(all.len());
+                all.push(DummyPasses { replica: rank, start_us, end_us, passes: 1 });
+            }
+        }
     }
 
     /// The iteration of a rank lasts as much longer as it waits for the slowest one.

@@ -35,6 +35,8 @@ pub enum Cause {
     IdlePoll,
     /// A static batch ran that no request may join.
     StaticBatch,
+    /// Another data-parallel rank took longer for a forward pass that all run together.
+    OtherRanks,
     /// Its prefill took longer than alone because other requests were in the same iterations.
     SharedPrefill,
     /// Its decoding took longer than alone because of the other requests in the batch.
@@ -47,7 +49,7 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause, in the order in which a request meets them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::RateLimit,
         Self::GatewayQueue,
         Self::KvMemory,
@@ -64,6 +66,7 @@ impl Cause {
         Self::RunningIteration,
         Self::IdlePoll,
         Self::StaticBatch,
+        Self::OtherRanks,
         Self::SharedPrefill,
         Self::BatchSize,
         Self::OwnPrefill,
@@ -89,6 +92,7 @@ impl Cause {
             Self::RunningIteration => "running_iteration",
             Self::IdlePoll => "idle_poll",
             Self::StaticBatch => "static_batch",
+            Self::OtherRanks => "other_ranks",
             Self::SharedPrefill => "shared_prefill",
             Self::BatchSize => "batch_size",
             Self::OwnPrefill => "own_prefill",

@@ -47,6 +47,7 @@ impl HeldResource {
             | Cause::KvLoading
             | Cause::KvLink
             | Cause::IdlePoll
+            | Cause::OtherRanks
             | Cause::OwnPrefill
             | Cause::OwnDecode => None,
         }

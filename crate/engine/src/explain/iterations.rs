@@ -11,13 +11,26 @@ use crate::record::request_phases::{all_stages_us, prefill_in_iteration_us};
 use crate::record::timeline::{IterationRun, Iterations};
 use crate::report::Report;
 
-/// Nanoseconds of adapter loads, KV copies and prompts of other requests, out of the `busy` nanoseconds of iterations.
+/// Nanoseconds of adapter loads, KV copies, prompts of other requests and waiting for other ranks, out of the `busy` nanoseconds
+/// of iterations.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Shares {
     pub(super) load: f64,
     pub(super) copying: f64,
     pub(super) prefill: f64,
+    pub(super) ranks: f64,
     pub(super) busy: u64,
+}
+
+/// What a replica works on at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Work {
+    /// A batch.
+    Batch,
+    /// A dummy batch, as other data-parallel ranks have one.
+    Dummy,
+    /// Nothing.
+    None,
 }
 
 #[derive(Debug)]
@@ -36,12 +49,16 @@ pub(super) struct IterationTable {
     runs: Vec<RunSpan>,
     /// Times in which something runs, that do not touch each other.
     busy: Vec<(u64, u64)>,
+    /// Times in which dummy batches run.
+    dummies: Vec<(u64, u64)>,
 }
 
 impl IterationTable {
     pub(super) fn of(report: &Report, replica: ReplicaIndex) -> Self {
         let iterations = &report.timeline.iterations;
-        let mut table = Self::default();
+        let own_dummies = report.timeline.dummy_passes.iter().filter(|row| row.replica == replica);
+        let dummies = own_dummies.map(|row| (in_ns(row.start_us), in_ns(row.end_us))).collect();
+        let mut table = Self { dummies, ..Self::default() };
         let mut before = Shares::default();
         for run in iterations.of_replica(replica) {
             let (start_ns, end_ns) = (in_ns(run.start_us), in_ns(run.end_us));
@@ -55,6 +72,7 @@ impl IterationTable {
             before.load += own.load;
             before.copying += own.copying;
             before.prefill += own.prefill;
+            before.ranks += own.ranks;
             before.busy += own.busy;
         }
         table
@@ -73,6 +91,7 @@ impl IterationTable {
             sums.load += run.own.load;
             sums.copying += run.own.copying;
             sums.prefill += run.own.prefill;
+            sums.ranks += run.own.ranks;
             return sums;
         }
         let at = busy as f64;
@@ -82,7 +101,9 @@ impl IterationTable {
         sums.load += load;
         sums.copying += copying;
         if rest > 0.0 {
-            sums.prefill += run.own.prefill * (at - load - copying) / rest;
+            let share = (at - load - copying) / rest;
+            sums.prefill += run.own.prefill * share;
+            sums.ranks += run.own.ranks * share;
         }
         sums
     }
@@ -94,6 +115,7 @@ impl IterationTable {
             load: to.load - from.load,
             copying: to.copying - from.copying,
             prefill: to.prefill - from.prefill,
+            ranks: to.ranks - from.ranks,
             busy: to.busy - from.busy,
         }
     }
@@ -107,14 +129,16 @@ impl IterationTable {
         Some(if end_ns > ns { end_ns.min(run.end_ns) } else { run.end_ns })
     }
 
-    /// The next time after one at which something begins or ceases to run, and whether something runs until then.
-    pub(super) fn next_change(&self, ns: u64) -> (u64, bool) {
-        let next = self.busy.partition_point(|busy| busy.1 <= ns);
-        match self.busy.get(next) {
-            Some(&(start, end)) if start <= ns => (end, true),
-            Some(&(start, _)) => (start, false),
-            None => (u64::MAX, false),
-        }
+    /// The next time after one at which something begins or ceases to run, and what runs until then.
+    pub(super) fn next_change(&self, ns: u64) -> (u64, Work) {
+        let next_of =
+            |times: &[(u64, u64)], work: Work| match times.get(times.partition_point(|time| time.1 <= ns)) {
+                Some(&(start, end)) if start <= ns => (end, work),
+                Some(&(start, _)) => (start, Work::None),
+                None => (u64::MAX, Work::None),
+            };
+        let (batch, dummy) = (next_of(&self.busy, Work::Batch), next_of(&self.dummies, Work::Dummy));
+        if batch.1 == Work::Batch || dummy.1 == Work::None && batch.0 < dummy.0 { batch } else { dummy }
     }
 }
 
@@ -123,7 +147,8 @@ fn shares(report: &Report, iterations: &Iterations, run: &IterationRun) -> Share
     let busy = in_ns(run.end_us) - in_ns(run.start_us);
     let load = (run.adapter_load_us * 1e3).min(busy as f64);
     let copying = (run.copying_us * 1e3).min(busy as f64 - load);
-    let rest = busy as f64 - load - copying;
+    let ranks = (run.waited_us * 1e3).min(busy as f64 - load - copying);
+    let rest = busy as f64 - load - copying - ranks;
     let prefill = if run.decodes == 0 {
         rest
     } else if run.prompts > 0 {
@@ -132,7 +157,7 @@ fn shares(report: &Report, iterations: &Iterations, run: &IterationRun) -> Share
     } else {
         0.0
     };
-    Shares { load, copying, prefill, busy }
+    Shares { load, copying, prefill, ranks, busy }
 }
 
 /// How long requests take alone on a replica of a pool.

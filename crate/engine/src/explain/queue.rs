@@ -2,14 +2,14 @@
 //! replica did.
 
 use super::cause::{Cause, TimePart, in_ns};
-use super::iterations::IterationTable;
+use super::iterations::{IterationTable, Work};
 use crate::replica::batch_scheduler::Awaited;
 use crate::replica_index::ReplicaIndex;
 use crate::report::Report;
 use crate::request::BlockReason;
 
 /// Causes for which a queue stands.
-const OF_QUEUE: [Cause; 8] = [
+const OF_QUEUE: [Cause; 9] = [
     Cause::KvMemory,
     Cause::TokenBudget,
     Cause::BatchCap,
@@ -18,6 +18,7 @@ const OF_QUEUE: [Cause; 8] = [
     Cause::RunningIteration,
     Cause::IdlePoll,
     Cause::StaticBatch,
+    Cause::OtherRanks,
 ];
 
 #[derive(Debug)]
@@ -90,8 +91,12 @@ impl QueueTable {
             at = over.min(end);
         }
         while at < end {
-            let (next, runs) = iterations.next_change(at);
-            let cause = if runs { busy(self.awaits[1]) } else { Cause::IdlePoll };
+            let (next, work) = iterations.next_change(at);
+            let cause = match work {
+                Work::Batch => busy(self.awaits[1]),
+                Work::Dummy => Cause::OtherRanks,
+                Work::None => Cause::IdlePoll,
+            };
             take(at, next.min(end), cause);
             at = next.min(end);
         }

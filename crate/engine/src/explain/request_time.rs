@@ -42,7 +42,8 @@ impl RequestTime {
 }
 
 /// The causes of [`WhyTables::shared`].
-const SHARED: [Cause; 4] = [Cause::AdapterLoading, Cause::Swap, Cause::PrefillStall, Cause::RunningIteration];
+const SHARED: [Cause; 5] =
+    [Cause::AdapterLoading, Cause::Swap, Cause::PrefillStall, Cause::OtherRanks, Cause::RunningIteration];
 
 /// What happens to a request that has begun.
 #[derive(Debug, Clone, Copy)]
@@ -279,6 +280,12 @@ impl<'a> WhyTables<'a> {
             take(Cause::Preemption, f64::INFINITY);
             return;
         }
+        if self.cost(id).stages() == 1 {
+            take(
+                Cause::OtherRanks,
+                self.iterations[usize::from(self.report.replica(id))].between(from, to).ranks,
+            );
+        }
         let chunk = Chunk { kv_tokens: phase.from_token, tokens: phase.tokens };
         let own = AloneTimes::prefill_ns(self.cost(id), self.rank(id), chunk);
         take(Cause::OwnPrefill, own);
@@ -287,7 +294,7 @@ impl<'a> WhyTables<'a> {
 
     /// Its output. `times` are those in which it decodes, or could.
     fn decode(&self, id: usize, times: &[(u64, u64)], parts: &mut Vec<TimePart>) {
-        let shared: Vec<[u64; 4]> = times.iter().map(|&(from, to)| self.shared(id, from, to)).collect();
+        let shared: Vec<[u64; 5]> = times.iter().map(|&(from, to)| self.shared(id, from, to)).collect();
         let rest = |i: usize| times[i].1 - times[i].0 - shared[i].iter().sum::<u64>();
         let total: u64 = (0..times.len()).map(rest).sum();
         let own = self.own_decode_ns(id).min(total);
@@ -302,8 +309,8 @@ impl<'a> WhyTables<'a> {
         }
     }
 
-    /// Loading, copying, prompts of others and time without an iteration, of a time in which it decodes.
-    fn shared(&self, id: usize, from: u64, to: u64) -> [u64; 4] {
+    /// Loading, copying, prompts of others, waiting for other ranks and time without an iteration, of a time in which it decodes.
+    fn shared(&self, id: usize, from: u64, to: u64) -> [u64; 5] {
         let mut left = to - from;
         let mut take = |ns: f64| {
             let ns = (ns.max(0.0).round() as u64).min(left);
@@ -321,11 +328,11 @@ impl<'a> WhyTables<'a> {
                     sums[2] + iteration.prefill_us * 1e3,
                 ]
             });
-            return [take(sums[0]), take(sums[1]), take(sums[2]), 0];
+            return [take(sums[0]), take(sums[1]), take(sums[2]), 0, 0];
         }
         let shares = self.iterations[usize::from(self.report.replica(id))].between(from, to);
         let idle = (to - from).saturating_sub(shares.busy);
-        [take(shares.load), take(shares.copying), take(shares.prefill), take(idle as f64)]
+        [take(shares.load), take(shares.copying), take(shares.prefill), take(shares.ranks), take(idle as f64)]
     }
 
     /// How long its output takes alone, nanoseconds. The first token comes with its prompt, and one with each recomputation.

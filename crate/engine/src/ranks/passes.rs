@@ -26,21 +26,8 @@ pub(crate) struct Passes {
     pub(crate) is_under_way: bool,
     /// Whether the batches of the next pass have been formed.
     pub(crate) is_formed_ahead: bool,
-    /// What the ranks did so far.
-    pub(crate) totals: Vec<RankPasses>,
-}
-
-/// What one rank did in passes.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct RankPasses {
-    /// Passes in which it had a batch.
-    pub batches: u64,
-    /// Passes in which it ran a dummy batch.
-    pub dummies: u64,
-    /// How long dummy passes took, microseconds.
-    pub dummy_us: f64,
-    /// How much longer passes with a batch took than the rank alone would have taken, microseconds.
-    pub waited_us: f64,
+    /// Of each rank, where the record has its newest dummy passes.
+    pub(crate) dummies_at: Vec<Option<usize>>,
 }
 
 impl Passes {
@@ -53,7 +40,7 @@ impl Passes {
             is_running: false,
             is_under_way: false,
             is_formed_ahead: false,
-            totals: vec![RankPasses::default(); ranks],
+            dummies_at: vec![None; ranks],
         }
     }
 

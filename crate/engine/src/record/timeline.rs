@@ -74,6 +74,19 @@ pub struct IterationRun {
     pub chunks_at: usize,
 }
 
+/// A data-parallel rank without a batch runs dummy ones, one after the other, because other ranks of its replica have some.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DummyPasses {
+    /// Which rank.
+    pub replica: ReplicaIndex,
+    /// Start of the first, microseconds.
+    pub start_us: f64,
+    /// End of the last.
+    pub end_us: f64,
+    /// How many.
+    pub passes: u32,
+}
+
 /// A running request is preempted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PreemptionEvent {
@@ -207,6 +220,8 @@ pub struct Timeline {
     pub preemption_intervals: Vec<PreemptionInterval>,
     /// Copies of KV blocks from and to host memory, by the time at which the scheduler learned of their end.
     pub kv_copies: Vec<KvCopy>,
+    /// Passes of data-parallel ranks without a batch, in the order of their start.
+    pub dummy_passes: Vec<DummyPasses>,
     /// Iterations of the replicas in order of their start.
     pub iterations: Iterations,
     /// Preempted requests, in order of time.

@@ -10,6 +10,7 @@ mod host_cache;
 mod long_runs;
 mod pipelines;
 mod pools;
+mod ranks;
 mod sglang;
 pub(crate) mod steps;
 mod toy;
