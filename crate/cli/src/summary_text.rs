@@ -161,6 +161,16 @@ fn engine_lines(run: &Summary, users: ServiceFairness) -> Vec<(&'static str, Str
             ),
         ));
     }
+    if let Some(ranks) = &run.ranks {
+        let [dummy, waited] = [ranks.dummy_share, ranks.waited_share].map(|share| percent(Some(share)));
+        lines.push((
+            "ranks",
+            format!(
+                "{} run every pass together: {dummy} of their time are dummy passes, {waited} waiting for a slower rank",
+                ranks.ranks
+            ),
+        ));
+    }
     if let Some(host) = &run.host_cache {
         lines.push((
             "host KV cache",

@@ -34,8 +34,29 @@ pub struct Batch<'a> {
     pub drafts: u32,
     /// Drafts that are made for each request behind it.
     pub drafted: u32,
-    /// Rows of all data-parallel ranks whose experts it shares, itself among them, as they are padded; 0: it is alone.
-    pub group_rows: u32,
+    /// What the data-parallel ranks have whose experts it shares.
+    pub rank_rows: RankRows,
+}
+
+/// Rows of data-parallel ranks that run a forward pass together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RankRows {
+    /// Of all of them; 0: the batch is alone.
+    pub all: u32,
+    /// Of the one that has most.
+    pub most: u32,
+}
+
+impl RankRows {
+    /// Rows with which so many ranks come to the experts, one of which has `own`. In a CUDA graph every rank is padded to the
+    /// largest (vllm/v1/worker/dp_utils.py); a batch alone stands for ranks that are alike.
+    pub(crate) fn of_ranks(&self, own: f64, ranks: u32, captured_tokens: u32) -> f64 {
+        match self.all {
+            0 => own * f64::from(ranks.max(1)),
+            _ if self.most <= captured_tokens => f64::from(self.most) * f64::from(ranks.max(1)),
+            all => f64::from(all),
+        }
+    }
 }
 
 /// The LoRA adapters of an iteration, as operators that group requests by adapter see them (S-LoRA's MBGMM and MBGMV,

@@ -1,10 +1,11 @@
 //! A deployment: which model runs on how many of which GPUs, and in what formats.
 
+use crate::expert_layout::ExpertLayout;
 pub use crate::formats::{KvFormat, WeightFormat};
 use crate::gpus::Gpu;
 use crate::models::{Attention, Model};
 
-/// One replica's hardware and model.
+/// One replica's hardware and model; of one with data-parallel ranks, a rank's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deployment {
     /// GPU.
@@ -15,6 +16,8 @@ pub struct Deployment {
     pub tensor_parallel: u32,
     /// Pipeline parallel degree: stages into which the layers are cut.
     pub pipeline_parallel: u32,
+    /// How experts lie on the GPUs of data-parallel ranks, of which the replica is one.
+    pub expert_layout: ExpertLayout,
     /// Weights.
     pub weights: WeightFormat,
     /// Whether the output head has the format of the layers' matrices.
@@ -24,7 +27,7 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// GPUs of a replica.
+    /// GPUs of a replica, or of a rank.
     pub fn gpus(&self) -> u32 {
         self.tensor_parallel * self.pipeline_parallel
     }
@@ -153,6 +156,7 @@ mod tests {
                     model: *model,
                     tensor_parallel: 2,
                     pipeline_parallel: stages,
+                    expert_layout: ExpertLayout::ALONE,
                     weights: WeightFormat::Bf16,
                     quantized_head: false,
                     kv: KvFormat::Bf16,

@@ -8,6 +8,7 @@ pub mod calibration;
 mod deployed;
 pub mod deployment;
 mod disturbed;
+pub mod expert_layout;
 pub mod formats;
 pub mod gpus;
 pub mod kernels;
@@ -23,7 +24,7 @@ pub mod roofline;
 pub mod speculative;
 
 pub use batch::{
-    Batch, BatchCost, Chunk, DecodeUsage, LoraBatch, OperatorClass, OperatorTime, Peak, StageParts,
+    Batch, BatchCost, Chunk, DecodeUsage, LoraBatch, OperatorClass, OperatorTime, Peak, RankRows, StageParts,
     StageTime, Work,
 };
 pub use batch_stages::{BatchStages, DecodeLine, StageConstants, TokenLine};
@@ -31,6 +32,7 @@ pub use calibration::{CALIBRATIONS, Calibration};
 pub use deployed::Deployed;
 pub use deployment::{Deployment, KvFormat, WeightFormat};
 pub use disturbed::{Disturbed, TimeError};
+pub use expert_layout::{AllToAll, ExpertLayout};
 pub use gpus::Gpu;
 pub use linear::{AdapterCost, LinearCost, LinearDecode};
 pub use models::Model;

@@ -71,6 +71,7 @@ mod tests {
             model: *Model::named("llama-3.1-70b").unwrap(),
             tensor_parallel,
             pipeline_parallel,
+            expert_layout: crate::ExpertLayout::ALONE,
             weights: WeightFormat::Bf16,
             quantized_head: false,
             kv: KvFormat::Bf16,

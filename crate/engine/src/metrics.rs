@@ -10,6 +10,7 @@ pub mod groups;
 pub mod lanes;
 pub mod monitor;
 pub mod operators;
+pub mod ranks;
 pub mod seats;
 pub mod slo;
 pub mod slora;

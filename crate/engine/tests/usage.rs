@@ -37,6 +37,7 @@ fn any_cost() -> impl Strategy<Value = Roofline> {
                 model: *Model::named(MODELS[model].id).unwrap(),
                 tensor_parallel: 1 << tensor,
                 pipeline_parallel: stages,
+                expert_layout: servescope_cost::ExpertLayout::ALONE,
                 weights: WeightFormat::Bf16,
                 quantized_head: false,
                 kv: KvFormat::Bf16,

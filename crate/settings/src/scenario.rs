@@ -13,6 +13,7 @@ mod own_model;
 mod pools;
 mod problems;
 mod queueing;
+mod ranks;
 mod recognise;
 mod routing;
 mod sampling;
@@ -34,12 +35,13 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use servescope_cost::Calibration;
+use servescope_engine::RankChoice;
 pub use timed::{CostSource, SourcePart};
 
 use crate::diagnostic::{Diagnostic, shown};
 use crate::ordered::Ordered;
 pub use crate::parameters::choices::CostKind;
-use crate::parameters::choices::{Choice, ChoiceId};
+use crate::parameters::choices::{self, Choice, ChoiceId};
 use crate::parameters::{Id, TABLE, Value};
 use crate::profiles::LoadedProfile;
 use crate::repeated_keys::repeated;
@@ -218,6 +220,8 @@ impl Scenario {
             Id::PrefillChunk => self.usual_prefill_chunk(),
             Id::CostKind => self.usual_cost(),
             Id::KernelEngine => self.usual_kernel_engine(),
+            Id::RankPasses => self.usual_rank_passes(),
+            Id::RankChoice if self.is_sglang() => choices::RANK_CHOICE.value(RankChoice::RoundRobin),
             Id::RouterIndex
             | Id::RouterCounts
             | Id::IndexTtl
@@ -421,7 +425,7 @@ const VLLM_FLAGS: [(&str, Id); 22] = [
     ("quantization", Id::Weights),
     ("tensor_parallel_size", Id::TensorParallel),
     ("pipeline_parallel_size", Id::PipelineParallel),
-    ("data_parallel_size", Id::Replicas),
+    ("data_parallel_size", Id::DataParallel),
     ("max_cudagraph_capture_size", Id::CapturedTokens),
     ("kv_cache_dtype", Id::KvFormat),
     ("kv_cache_memory_bytes", Id::KvCacheGib),

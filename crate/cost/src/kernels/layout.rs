@@ -4,6 +4,7 @@ use super::base::{ExpertShape, Heads};
 use super::curves::{DecodeTable, TokenCurve};
 use super::{Grid, NumberFormat};
 use crate::deployment::KvFormat;
+use crate::expert_layout::AllToAll;
 use crate::gpus::Gpu;
 use crate::models::Model;
 
@@ -22,6 +23,8 @@ pub struct Layout {
     pub expert_tensor_parallel: u32,
     /// Groups of GPUs with different experts.
     pub expert_parallel: u32,
+    /// How tokens of attention's replicas get to the experts.
+    pub all_to_all: AllToAll,
     /// Format of attention's projections.
     pub attention: NumberFormat,
     /// Format of dense MLPs.

@@ -12,6 +12,7 @@ use crate::batch::{
 };
 use crate::batch_stages::{BatchStages, StageConstants};
 use crate::deployment::Deployment;
+use crate::expert_layout::all_to_all_us;
 use crate::gpus::Gpu;
 use crate::launches;
 use crate::nodes;
@@ -287,13 +288,15 @@ impl KernelCost {
         })
     }
 
-    fn mlp(&self, sum: &mut OperatorSum, tokens: f64, has_prompts: bool) {
+    fn mlp(&self, sum: &mut OperatorSum, batch: &Batch<'_>, tokens: f64) {
+        let has_prompts = !batch.chunks.is_empty();
         if let Some((layers, [up, down])) = &self.mlp {
             let us = layers * (self.product_us(up, tokens) + self.product_us(down, tokens));
             sum.add(OperatorClass::Linear, [2.0 * layers, tokens, us], "mlp");
         }
         if let Some(e) = &self.experts {
-            let all = tokens * f64::from(self.layout.attention_data_parallel.max(1));
+            let ranks = self.layout.attention_data_parallel;
+            let all = batch.rank_rows.of_ranks(tokens, ranks, self.captured_tokens);
             let routed = e.curve.us(all, self.peaks.experts_us(e.format, &e.shape, all));
             let routed =
                 if has_prompts { routed * self.overheads.expert_factors[e.format as usize] } else { routed };
@@ -302,12 +305,28 @@ impl KernelCost {
             let us = e.layers * (self.product_us(&e.router, tokens) + routed + shared);
             sum.add(OperatorClass::Linear, [e.layers, all, us], "experts");
             if let Some(dispatch) = &self.dispatch {
-                let values = all * f64::from(self.layout.model.hidden);
-                let us = dispatch.iter().map(|curve| self.collective_us(curve, values)).sum::<f64>();
-                let all_calls = [e.layers, all, e.layers * us];
-                sum.add(OperatorClass::Communication, all_calls, "all_gather_and_reduce_scatter");
+                let (us, name) = self.dispatch_us(dispatch, e, all);
+                sum.add(OperatorClass::Communication, [e.layers, all, e.layers * us], name);
             }
         }
+    }
+
+    /// How long the tokens of all ranks take to their experts and back, and what that is called.
+    fn dispatch_us(
+        &self,
+        dispatch: &[TokenCurve; 2],
+        experts: &ExpertKernels,
+        all: f64,
+    ) -> (f64, &'static str) {
+        let layout = &self.layout;
+        let of_rank = all / f64::from(layout.attention_data_parallel.max(1));
+        let sent = (of_rank, f64::from(layout.model.hidden), experts.shape.per_token);
+        if let Some(us) = all_to_all_us(&layout.gpu, layout.all_to_all, sent) {
+            return (us, "dispatch_and_combine");
+        }
+        let values = all * f64::from(layout.model.hidden);
+        let us = dispatch.iter().map(|curve| self.collective_us(curve, values)).sum();
+        (us, "all_gather_and_reduce_scatter")
     }
 
     /// What is not in proportion to the layers of a stage.
@@ -366,7 +385,7 @@ impl KernelCost {
             return [layers.clone(), layers];
         }
         self.attention(&mut layers, batch, tokens);
-        self.mlp(&mut layers, tokens, !batch.chunks.is_empty());
+        self.mlp(&mut layers, batch, tokens);
         let mut sums = [layers.clone(), layers];
         let shares = self.shares();
         for (sum, share) in sums.iter_mut().zip(shares) {

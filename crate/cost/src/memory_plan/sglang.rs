@@ -97,6 +97,7 @@ mod tests {
                     model: *Model::named("llama-3.1-8b").unwrap(),
                     tensor_parallel,
                     pipeline_parallel: 1,
+                    expert_layout: crate::ExpertLayout::ALONE,
                     weights: WeightFormat::Bf16,
                     quantized_head: false,
                     kv: KvFormat::Bf16,

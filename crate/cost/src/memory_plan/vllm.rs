@@ -136,7 +136,7 @@ fn attention_token_bytes(deployment: &Deployment) -> f64 {
 fn expert_token_bytes(deployment: &Deployment) -> f64 {
     let Model { experts: Some(e), hidden, .. } = deployment.model else { return 0.0 };
     let width = f64::from(if e.latent > 0 { e.latent } else { hidden });
-    let inner = f64::from(e.hidden) / tensor(deployment);
+    let inner = f64::from(e.hidden) / f64::from(deployment.expert_layout.tensor(deployment.tensor_parallel));
     let picks = f64::from(e.per_token);
     let spaces = picks * (inner.max(width) + (2.0 * inner).max(width));
     ACTIVATION * spaces + 4.0 * f64::from(e.count) + 8.0 * picks

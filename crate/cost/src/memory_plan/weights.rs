@@ -64,15 +64,24 @@ fn shared_matrices(deployment: &Deployment) -> f64 {
     let model = &deployment.model;
     let tensor = f64::from(deployment.tensor_parallel.max(1));
     let dense = f64::from(model.mlp_layers() - model.expert_layers());
-    let experts = model.experts.map_or(0.0, |e| {
-        f64::from(e.count) * model.expert_parameters()
-            + model.shared_expert_parameters()
-            + 2.0 * f64::from(model.hidden) * f64::from(e.latent)
+    let beside_experts = model.experts.map_or(0.0, |e| {
+        model.shared_expert_parameters() + 2.0 * f64::from(model.hidden) * f64::from(e.latent)
     });
     let shared = model.mixer_parameters()
         + dense * model.mlp_parameters()
-        + f64::from(model.expert_layers()) * experts;
-    shared / tensor + (1.0 - 1.0 / tensor) * replicated_matrices(model) + repeated_heads(deployment)
+        + f64::from(model.expert_layers()) * beside_experts;
+    let experts = model.experts.map_or(0.0, |e| experts_of_gpu(deployment, e) * model.expert_parameters());
+    f64::from(model.expert_layers()) * experts
+        + shared / tensor
+        + (1.0 - 1.0 / tensor) * replicated_matrices(model)
+        + repeated_heads(deployment)
+}
+
+/// Experts of a layer that a GPU has; a part of an expert counts as that part. Whole experts that cannot be shared evenly leave
+/// some GPUs one more.
+fn experts_of_gpu(deployment: &Deployment, experts: Experts) -> f64 {
+    let (layout, tensor) = (deployment.expert_layout, deployment.tensor_parallel);
+    f64::from(experts.count.div_ceil(layout.groups(tensor))) / f64::from(layout.tensor(tensor))
 }
 
 /// Of matrices that every GPU keeps whole: latent attention's first projections and the indexer.
@@ -103,21 +112,22 @@ fn repeated_heads(deployment: &Deployment) -> f64 {
 fn padding_bytes(deployment: &Deployment) -> f64 {
     let model = &deployment.model;
     let Some(e) = model.experts.filter(|_| deployment.format() == WeightFormat::Mxfp4) else { return 0.0 };
-    let tensor = deployment.tensor_parallel.max(1);
+    let tensor = deployment.expert_layout.tensor(deployment.tensor_parallel);
     let width = if e.latent > 0 { e.latent } else { model.hidden };
     let width = f64::from(width.next_multiple_of(MXFP4_WIDTH));
     let inner = f64::from(e.hidden.div_ceil(tensor).next_multiple_of(MXFP4_EXPERT));
     let filled = model.mlp_matrices() * width * inner;
     let more = filled - model.expert_parameters() / f64::from(tensor);
-    f64::from(model.expert_layers()) * f64::from(e.count) * more * WeightFormat::Mxfp4.bytes()
+    let count = e.count.div_ceil(deployment.expert_layout.groups(deployment.tensor_parallel));
+    f64::from(model.expert_layers()) * f64::from(count) * more * WeightFormat::Mxfp4.bytes()
 }
 
 /// Routers and biases of experts.
 fn kept_at_16_bits(deployment: &Deployment) -> f64 {
     let model = &deployment.model;
-    let tensor = f64::from(deployment.tensor_parallel.max(1));
     let of_layer = |e: Experts| {
-        f64::from(e.count) * f64::from(model.hidden) + f64::from(e.count) * f64::from(e.biases) / tensor
+        let biases = experts_of_gpu(deployment, e) * f64::from(e.biases);
+        f64::from(e.count) * f64::from(model.hidden) + biases
     };
     2.0 * f64::from(model.expert_layers()) * model.experts.map_or(0.0, of_layer)
 }

@@ -255,6 +255,7 @@ mod tests {
             model: *Model::named(model).unwrap(),
             tensor_parallel,
             pipeline_parallel,
+            expert_layout: crate::ExpertLayout::ALONE,
             weights: WeightFormat::Bf16,
             quantized_head: false,
             kv: KvFormat::Bf16,

@@ -5,6 +5,8 @@ use super::lora::{launch_layer_us, slots_us};
 use super::{LoraKernels, Roofline};
 use crate::batch::{Batch, LoraBatch, OperatorClass, OperatorSum, OperatorTime, StageParts, Work};
 use crate::deployment::Deployment;
+use crate::expert_layout::all_to_all_us;
+use crate::kernels::CAPTURED_TOKENS;
 use crate::launches;
 use crate::models::{Attention, Model};
 use crate::nodes;
@@ -295,7 +297,7 @@ impl Roofline {
         }
         costs.tokens = tokens;
         self.attention(&mut costs, batch, layers, tokens);
-        self.mlp(&mut costs, layers, tokens);
+        self.mlp(&mut costs, layers, batch, tokens);
         self.adapters(&mut costs, batch, layers);
         if costs.timed == Timed::All && self.deployment.pipeline_parallel > 1 {
             let bytes = tokens * (ACTIVATION * f64::from(self.deployment.model.hidden));
@@ -454,11 +456,14 @@ impl Roofline {
         self.product(costs, calls, tokens, (recurrent.inner() * share, h), "output_projection");
     }
 
-    fn mlp(&self, costs: &mut CostAccumulator, layers: Calls, tokens: f64) {
+    fn mlp(&self, costs: &mut CostAccumulator, layers: Calls, batch: &Batch<'_>, tokens: f64) {
         let (c, model) = (&self.corrections, &self.deployment.model);
         let h = f64::from(model.hidden);
         let tensor = f64::from(self.deployment.tensor_parallel);
         let inner = if model.gated_mlp { 2.0 } else { 1.0 };
+        // Of all ranks that share the experts.
+        let ranks = self.deployment.expert_layout.data_parallel;
+        let all = batch.rank_rows.of_ranks(tokens, ranks, CAPTURED_TOKENS);
         let layers = layers.map(|layers| layers * of_layers(model, model.mlp_layers()));
         self.pointwise(costs, layers, &c.norm, 2.0 * ACTIVATION * tokens * h, "mlp_norm");
         let share = f64::from(model.expert_layers()) / f64::from(model.mlp_layers().max(1));
@@ -473,7 +478,10 @@ impl Roofline {
             self.product(costs, dense, tokens, (width, h), "mlp_down");
         }
         if let Some(experts) = model.experts {
-            let width = f64::from(experts.hidden) / tensor;
+            let layout = self.deployment.expert_layout;
+            let tensor_parallel = self.deployment.tensor_parallel;
+            let groups = f64::from(layout.groups(tensor_parallel));
+            let width = f64::from(experts.hidden) / f64::from(layout.tensor(tensor_parallel));
             self.product(costs, with_experts, tokens, (h, f64::from(experts.count)), "router");
             // Every token goes through this many experts, but only the matrices of those that any token picks are read.
             let shared_width = f64::from(experts.shared) * f64::from(experts.shared_hidden) / tensor;
@@ -482,12 +490,12 @@ impl Roofline {
                 self.product(costs, with_experts, tokens, (h, routed_in), "experts_down_projection");
                 self.product(costs, with_experts, tokens, (routed_in, h), "experts_up_projection");
             }
-            let routed = tokens * f64::from(experts.per_token);
+            let routed = all * f64::from(experts.per_token) / groups;
             let weight = self.deployment.matrix_bytes();
             let matrices = |outputs: bool| {
                 let sized = |from: f64, to: f64| if outputs { (to, from) } else { (from, inner * to) };
                 let pairs = [
-                    (routed, experts.touched(tokens), sized(routed_in, width)),
+                    (routed, experts.touched(all) / groups, sized(routed_in, width)),
                     (tokens * f64::from(u32::from(experts.shared > 0)), 1.0, sized(h, shared_width)),
                 ];
                 pairs.iter().fold((0.0, 0.0), |(flops, bytes), &(rows, read, (inputs, outputs))| {
@@ -507,8 +515,28 @@ impl Roofline {
             let bytes = (inner + 1.0) * ACTIVATION * rows * width;
             self.pointwise(costs, with_experts, &c.activation, bytes, "experts_activation");
         }
-        self.all_reduce(costs, layers, ACTIVATION * tokens * h);
+        let sums_alone = if self.deployment.expert_layout.data_parallel > 1 { dense } else { layers };
+        self.all_reduce(costs, sums_alone, ACTIVATION * tokens * h);
+        self.all_to_all(costs, with_experts, all);
         self.pointwise(costs, layers, &c.add, 3.0 * ACTIVATION * tokens * h, "residual_sum");
+    }
+
+    /// The tokens of all ranks go to the experts and back; gathered and scattered they take as long as one sum over the ranks.
+    fn all_to_all(&self, costs: &mut CostAccumulator, calls: Calls, all: f64) {
+        let Deployment { gpu, model, expert_layout, .. } = &self.deployment;
+        let (ranks, Some(experts)) = (f64::from(expert_layout.data_parallel), model.experts) else { return };
+        if ranks < 2.0 || costs.timed != Timed::All {
+            return;
+        }
+        let hidden = f64::from(model.hidden);
+        let sent = (all / ranks, hidden, f64::from(experts.per_token));
+        let gathered_us = || {
+            let c = &self.corrections.all_reduce;
+            let bytes = ACTIVATION * all * hidden;
+            c.fixed_us + 2.0 * (ranks - 1.0) / ranks * bytes / (c.memory * self.link_bytes_s) * 1e6
+        };
+        let us = all_to_all_us(gpu, expert_layout.all_to_all, sent).unwrap_or_else(gathered_us);
+        costs.add_us(OperatorClass::Communication, calls, us, "all_to_all");
     }
 
     /// LoRA: of each module a shrink to the rank and an expand to the outputs, which are added to those of the projection.

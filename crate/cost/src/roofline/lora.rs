@@ -170,6 +170,7 @@ mod tests {
             model: *Model::named(model).unwrap(),
             tensor_parallel: 1,
             pipeline_parallel: 1,
+            expert_layout: crate::ExpertLayout::ALONE,
             weights: WeightFormat::Bf16,
             quantized_head: false,
             kv: KvFormat::Bf16,

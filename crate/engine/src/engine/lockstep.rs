@@ -1,6 +1,6 @@
 //! Replicas whose data-parallel ranks run every forward pass together, and what ranks report of themselves.
 
-use servescope_cost::{Batch, BatchCost, LinearDecode};
+use servescope_cost::{Batch, BatchCost, LinearDecode, RankRows};
 
 use super::Fleet;
 use super::events::Event;
@@ -63,13 +63,13 @@ impl Fleet {
         let rows_of = |&(rank, slot): &(ReplicaIndex, Option<u32>)| {
             slot.map_or(1, |slot| self.pipelines[rank].batches[slot as usize].batch().rows())
         };
-        // Every rank is padded to the largest.
-        let group_rows = slots.iter().map(rows_of).max().unwrap_or(1) * ranks.len() as u32;
-        let dummy_us = dummy_us(&*self.pool_of(ranks[0]).cost, group_rows);
+        let rows: Vec<u32> = slots.iter().map(rows_of).collect();
+        let rank_rows = RankRows { all: rows.iter().sum(), most: rows.into_iter().max().unwrap_or(1) };
+        let dummy_us = dummy_us(&*self.pool_of(ranks[0]).cost, rank_rows);
         let mut ends_us = Vec::new();
         for &(rank, slot) in &slots {
             ends_us.push(slot.map_or(now_us + dummy_us, |slot| {
-                self.pipelines[rank].batches[slot as usize].group_rows = group_rows;
+                self.pipelines[rank].batches[slot as usize].rank_rows = rank_rows;
                 self.pipelines[rank].stages[0].serves = Some(slot);
                 self.begin_iteration(rank, slot, now_us)
             }));
@@ -137,7 +137,7 @@ impl Fleet {
     }
 }
 
-/// How long a rank without a batch takes for a pass of so many rows: it computes one token (`execute_dummy_batch`).
-fn dummy_us(cost: &dyn BatchCost, group_rows: u32) -> f64 {
-    cost.stage_time(&Batch { decodes: 1, group_rows, ..Batch::default() }, true).first_us
+/// How long a rank without a batch takes for a pass with such ranks: it computes one token (`execute_dummy_batch`).
+fn dummy_us(cost: &dyn BatchCost, rank_rows: RankRows) -> f64 {
+    cost.stage_time(&Batch { decodes: 1, rank_rows, ..Batch::default() }, true).first_us
 }

@@ -97,7 +97,7 @@ impl<'a> DecodeUsageCache<'a> {
     /// What all of these equal iterations are together.
     pub(super) fn totals(&mut self, run: &IterationRun) -> RunTotals {
         let report = self.report;
-        let only_decodes = run.prompts == 0 && run.copying_us == 0.0;
+        let only_decodes = run.prompts == 0 && run.copying_us == 0.0 && run.rank_rows.all == 0;
         let known = if only_decodes { self.decode_usage(run) } else { None };
         match known {
             Some((usage, lora_usage)) => RunTotals::rest_of(run, usage, lora_usage),

@@ -8,6 +8,7 @@ use servescope_workload::statistics::distinct;
 
 use super::distribution::Distribution;
 use super::groups::{GroupBy, GroupRow, busiest};
+use super::ranks::RankUse;
 use super::slo::{Slo, SloCount, SloScore};
 use super::slora::{satisfaction, strip_throughput};
 use super::token_gaps::InterTokenLatencies;
@@ -282,6 +283,10 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
     pub speculation: Option<SpeculationUse>,
+    /// What data-parallel ranks lost by running every pass together; missing where none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "types", ts(optional))]
+    pub ranks: Option<RankUse>,
     /// What the router believed of it; missing where it keeps no index.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
@@ -404,6 +409,7 @@ pub fn summarise_spans(
         prefix_cache: prefix_cache(report),
         host_cache: host_cache(report, makespan_us),
         speculation: report.drafts.as_deref().map(SpeculationUse::of),
+        ranks: RankUse::of(report),
         routing: report.routing.map(|totals| RoutingUse {
             believed_tokens: totals.believed_tokens,
             found_tokens: totals.found_tokens,

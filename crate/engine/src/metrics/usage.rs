@@ -54,8 +54,8 @@ pub struct UsageColumns {
     pub flops: TimeColumns,
     /// Bytes of GPU memory.
     pub bytes: TimeColumns,
-    /// Of the first replicas: time on prompts alone, on decoding alone, on both.
-    pub lanes: Vec<[TimeColumns; 3]>,
+    /// Of the first replicas: time on prompts alone, on decoding alone, on both, and waiting for other ranks.
+    pub lanes: Vec<[TimeColumns; 4]>,
     /// The GPUs and their memory.
     pub gpu: GpuColumns,
     /// Stages of each replica.
@@ -104,6 +104,7 @@ pub fn spans(report: &Report) -> (IterationTotals, InterTokenLatencies) {
 pub fn usage_columns(report: &Report, window: &UsageWindow) -> UsageColumns {
     let mut columns = UsageColumns::new(report, window);
     each(report, |run| window.meets(run), &mut |run, totals| columns.add(run, totals));
+    columns.add_dummies(report);
     columns
 }
 
@@ -121,8 +122,12 @@ pub fn usage_with_columns(
             columns.add(run, totals);
         }
     });
+    columns.add_dummies(report);
     (usage, gaps.whole(&report.timeline), columns)
 }
+
+/// Behind prompts, decoding and both together in a lane: the replica waits for other data-parallel ranks.
+const WAITS: usize = 3;
 
 /// What all iterations of a run are together.
 struct Totals {
@@ -199,12 +204,22 @@ impl UsageColumns {
         }
     }
 
+    /// Ranks without a batch wait for the others.
+    fn add_dummies(&mut self, report: &Report) {
+        for row in &report.timeline.dummy_passes {
+            if let Some(kinds) = self.lanes.get_mut(usize::from(row.replica)) {
+                kinds[WAITS].add(row.start_us, row.end_us, 1.0);
+            }
+        }
+    }
+
     fn add(&mut self, run: &IterationRun, totals: &Totals) {
         let (start, end) = (run.start_us, run.end_us);
         self.gpu.add(run);
         if let Some(kinds) = self.lanes.get_mut(usize::from(run.replica)) {
             let kind = if run.decodes == 0 { 0 } else { 1 + usize::from(run.prompts > 0) };
-            kinds[kind].add(start, end, 1.0);
+            kinds[kind].add(start, end - run.waited_us, 1.0);
+            kinds[WAITS].add(end - run.waited_us, end, 1.0);
         }
         let Some(reach) = self.iterations.reach(start, end) else { return };
         let each_us = 1.0 / (end - start);

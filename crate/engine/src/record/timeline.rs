@@ -9,7 +9,7 @@ use servescope_workload::RequestId;
 pub use iterations::Iterations;
 pub(crate) use iterations::whole_us;
 
-use servescope_cost::{Batch, Chunk, LoraBatch};
+use servescope_cost::{Batch, Chunk, LoraBatch, RankRows};
 
 use crate::request::BlockReason;
 
@@ -43,8 +43,8 @@ pub struct IterationRun {
     pub drafts: u32,
     /// How many are made for each request behind each of them.
     pub drafted: u32,
-    /// Rows of all data-parallel ranks of a pass that they run together, as they are padded; 0: the replica runs alone.
-    pub group_rows: u32,
+    /// Rows of the data-parallel ranks of a pass that they run together.
+    pub rank_rows: RankRows,
     /// How much longer the pass took than this rank alone would have; a part of its time, microseconds.
     pub waited_us: f64,
     /// Those of its requests that decode whose last token came when the first iteration began; the gaps of the others are in
@@ -116,7 +116,7 @@ impl IterationRun {
         decode_tokens: 0,
         drafts: 0,
         drafted: 0,
-        group_rows: 0,
+        rank_rows: RankRows { all: 0, most: 0 },
         waited_us: 0.0,
         fresh: 0,
         stalled: 0,
@@ -140,8 +140,8 @@ impl IterationRun {
             0 => 0.0,
             _ => self.kv_tokens - read + index * f64::from(self.decode_tokens),
         };
-        let Self { decodes, rank_sum, any_adapter, lora, drafts, drafted, group_rows, .. } = *self;
-        Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter, lora, drafts, drafted, group_rows }
+        let Self { decodes, rank_sum, any_adapter, lora, drafts, drafted, rank_rows, .. } = *self;
+        Batch { chunks, decodes, decode_kv_tokens, rank_sum, any_adapter, lora, drafts, drafted, rank_rows }
     }
 
     /// Requests in each iteration.

@@ -1,7 +1,7 @@
 //! An iteration under way: what it holds, and where it is in the pipeline.
 
 use crate::record::work_time::WorkTime;
-use servescope_cost::{Batch, BatchCost, BatchStages, Chunk, LoraBatch, StageConstants};
+use servescope_cost::{Batch, BatchCost, BatchStages, Chunk, LoraBatch, RankRows, StageConstants};
 use servescope_workload::RequestId;
 
 use super::stage_times::TimesOnLine;
@@ -119,8 +119,8 @@ pub(crate) struct ScheduledBatch {
     /// Drafts that are verified, and how many are made for each request behind it.
     pub(crate) drafts: u32,
     pub(crate) drafted: u32,
-    /// Rows of all ranks of a pass that they run together, as they are padded; 0: it is alone.
-    pub(crate) group_rows: u32,
+    /// Rows of the ranks of a pass that they run together.
+    pub(crate) rank_rows: RankRows,
     /// How much longer that pass takes than its own rank would.
     pub(crate) waited_us: f64,
     /// Tokens in KV memory of running requests that are not in it, of a scheduler that leaves all of them out.
@@ -186,7 +186,7 @@ impl ScheduledBatch {
         self.decode_kv_tokens = 0;
         self.drafts = 0;
         self.drafted = 0;
-        self.group_rows = 0;
+        self.rank_rows = RankRows::default();
         self.waited_us = 0.0;
         self.idle_kv_tokens = 0;
         self.rank_sum = 0;
@@ -275,7 +275,7 @@ impl ScheduledBatch {
             lora: self.lora,
             drafts: self.drafts,
             drafted: self.drafted,
-            group_rows: self.group_rows,
+            rank_rows: self.rank_rows,
         }
     }
 }

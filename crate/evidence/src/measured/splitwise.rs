@@ -32,6 +32,7 @@ pub fn points() -> Vec<MeasuredPoint> {
             model: *Model::named(row[1]).expect("a model of the table"),
             tensor_parallel: number(row[2]) as u32,
             pipeline_parallel: 1,
+            expert_layout: servescope_cost::ExpertLayout::ALONE,
             weights: WeightFormat::Bf16,
             quantized_head: false,
             kv: KvFormat::Bf16,

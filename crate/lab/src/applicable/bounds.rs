@@ -15,6 +15,7 @@ pub(super) fn throughput(test: &mut ConditionTest<'_>) -> Option<ClosedFormValue
         (Id::CostKind, Value::Choice("linear")),
         (Id::PrefixKind, Value::Choice("none")),
         (Id::Replicas, Value::Number(1.0)),
+        (Id::DataParallel, Value::Number(1.0)),
         (Id::PipelineParallel, Value::Number(1.0)),
     ] {
         test.needs(id, scenario.get(id) == wanted || !scenario.is_active(id), Wanted::Is(wanted));

@@ -139,10 +139,9 @@ pub fn quote(gpu: &Gpu, kind: PriceKind) -> Option<Quote> {
 /// GPUs of a replica, and which they are.
 fn deployed(scenario: &Scenario) -> (u32, Option<Gpu>) {
     if scenario.cost_kind() == CostKind::Linear {
-        return (1, None);
+        return (scenario.gpus_per_replica(), None);
     }
-    let deployment = scenario.deployment();
-    (deployment.gpus(), Some(deployment.gpu))
+    (scenario.gpus_per_replica(), Some(scenario.deployment().gpu))
 }
 
 #[cfg(test)]

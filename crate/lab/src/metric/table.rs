@@ -119,6 +119,10 @@ pub const ROWS: &[Row] = &[
     row("speculation.drafted_tokens", Number, Tokens, Neither, "verified drafts"),
     row("speculation.accepted_tokens", Number, Tokens, Neither, "right drafts"),
     row("speculation.rejected_tokens", Number, Tokens, Less, "rejected drafts"),
+    row("ranks.ranks", Number, Count, Neither, "data-parallel ranks"),
+    row("ranks.passes", Number, Count, Neither, "passes of ranks"),
+    row("ranks.dummy_share", Number, Share, Less, "the share of dummy passes"),
+    row("ranks.waited_share", Number, Share, Less, "the share of time that ranks wait for a slower one"),
     row("routing.believed_tokens", Number, Tokens, Neither, "prompt tokens believed to be cached"),
     row("routing.found_tokens", Number, Tokens, Neither, "prompt tokens found where they were sent"),
     row("routing.false_tokens", Number, Tokens, Less, "prompt tokens of false hits"),
@@ -306,7 +310,7 @@ mod tests {
 
     /// Summaries that have, together, every number that there is.
     fn summaries() -> Vec<Json> {
-        let settings: [&[(&str, &str)]; 4] = [
+        let settings: [&[(&str, &str)]; 5] = [
             &[
                 ("workload.prefix.kind", "tree"),
                 ("gateway.kind", "proxy"),
@@ -319,6 +323,11 @@ mod tests {
             &[("cost.kind", "roofline"), ("fleet.model", "own"), ("scheduler.kind", "vllm_v1")],
             &[("cost.kind", "linear")],
             &[("scheduler.kind", "vllm_v1"), ("cost.speculation.method", "ngram")],
+            &[
+                ("scheduler.kind", "vllm_v1"),
+                ("fleet.data_parallel_size", "2"),
+                ("fleet.rank_passes", "together"),
+            ],
         ];
         let of = |settings: &&[(&str, &str)]| {
             let mut scenario = Scenario::of_version(4);
@@ -339,7 +348,7 @@ mod tests {
         }
         let is_part = |path: &String| {
             NO_METRICS.contains(&path.as_str())
-                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "speculation", "routing", "expected_error"]
+                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "speculation", "ranks", "routing", "expected_error"]
                     .contains(&path.as_str())
                 // It is of the deployment, not of the run.
                 || path.split('.').next() == Some("memory")

@@ -50,7 +50,9 @@ pub struct DeploymentView {
     pub model: String,
     /// Its layers.
     pub layers: u32,
-    /// GPUs of a replica.
+    /// Its data-parallel ranks, each with a KV cache of its own.
+    pub ranks: u32,
+    /// GPUs of a replica with all of its ranks.
     pub gpus: u32,
     /// Nodes that they are on.
     pub nodes: u32,
@@ -109,14 +111,15 @@ fn of_pool(scenario: &Scenario) -> DeploymentView {
         gpu: deployment.gpu.name,
         model: scenario.model_name().into_owned(),
         layers: deployment.model.layers,
-        gpus: deployment.gpus(),
-        nodes: nodes::nodes(&deployment.gpu, deployment.gpus()),
+        ranks: scenario.data_parallel_size(),
+        gpus: scenario.gpus_per_replica(),
+        nodes: nodes::nodes(&deployment.gpu, scenario.gpus_per_replica()),
         node_link_gb_s: deployment.gpu.node_link_gb_s.value,
         memory_gb: gb(plan.memory_bytes),
         parts: parts.map(|(name, bytes)| MemoryPart { name, gb: gb(bytes) }).to_vec(),
         missing_gb: gb(plan.missing_bytes),
         kv_tokens: pool.unwrap_or(0),
-        usd_per_hour: price.map(|price| price.usd_per_gpu_hour * f64::from(deployment.gpus())),
+        usd_per_hour: price.map(|price| price.usd_per_gpu_hour * f64::from(scenario.gpus_per_replica())),
         price,
         cost: origin(scenario, &deployment.gpu),
         timed: scenario.cost_source(),

@@ -98,17 +98,17 @@ fn seconds(columns: &UsageColumns) -> Vec<f64> {
 }
 
 /// What the replicas do: a row each. A column shows what its row did for most of it.
-fn lanes(time: &[[TimeColumns; 3]], window: &ChartWindow) -> Chart {
+fn lanes(time: &[[TimeColumns; 4]], window: &ChartWindow) -> Chart {
     let Some([first, ..]) = time.first() else { return empty("lanes", "empty.no_iterations", window.axis()) };
     let (columns, width_us) = (first.len(), first.width_us());
     let edge_s = |column: usize| (window.start_us + column as f64 * width_us) / 1e6;
     let mut bars: Vec<(usize, f64, f64, usize)> = Vec::new();
     for (lane, kinds) in time.iter().enumerate() {
-        let values = [0, 1, 2].map(|kind| kinds[kind].values());
+        let values = [0, 1, 2, 3].map(|kind| kinds[kind].values());
         let most_of = |column: usize| {
             let busy: f64 = values.iter().map(|v| v[column]).sum();
             let best =
-                (1..3).fold(0, |best, k| if values[k][column] > values[best][column] { k } else { best });
+                (1..4).fold(0, |best, k| if values[k][column] > values[best][column] { k } else { best });
             // Micro-batches of several stages overlap; a single lane is busy at most all the time.
             (busy >= 0.5).then_some(best)
         };
@@ -135,7 +135,9 @@ fn lanes(time: &[[TimeColumns; 3]], window: &ChartWindow) -> Chart {
             ..Series::default()
         }
     };
-    let series = vec![series(0, Role::Prefill), series(1, Role::Decode), series(2, Role::Mixed)];
+    let mut all = vec![series(0, Role::Prefill), series(1, Role::Decode), series(2, Role::Mixed)];
+    let waits = series(3, Role::Stalled);
+    all.extend((!waits.x.is_empty()).then_some(waits));
     let y = Axis {
         unit: "replica",
         scale: ScaleKind::Linear,
@@ -143,7 +145,7 @@ fn lanes(time: &[[TimeColumns; 3]], window: &ChartWindow) -> Chart {
         min: -0.5,
         max: time.len() as f64 - 0.5,
     };
-    window.chart("lanes", y, series)
+    window.chart("lanes", y, all)
 }
 
 /// Whether a replica is in a state at a time.

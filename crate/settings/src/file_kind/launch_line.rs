@@ -51,15 +51,24 @@ enum Meaning {
     Name,
     /// A number, of which those below 0 are none.
     NumberOrNone,
+    /// On where the number is above 1.
+    AboveOne,
     /// A number that stands in the place of a plan.
     Pool,
 }
 
 /// Flags, with the parameter of each.
-const FLAGS: [(&[&str], Id, Meaning); 37] = [
+const FLAGS: [(&[&str], Id, Meaning); 44] = [
     (&["tensor-parallel-size", "tp-size", "tp"], Id::TensorParallel, Meaning::Number),
     (&["pipeline-parallel-size", "pp-size", "pp"], Id::PipelineParallel, Meaning::Number),
-    (&["data-parallel-size", "dp-size", "dp"], Id::Replicas, Meaning::Number),
+    (&["data-parallel-size", "dp-size", "dp"], Id::DataParallel, Meaning::Number),
+    (&["dp-sync-interval"], Id::SyncInterval, Meaning::Number),
+    (&["data-parallel-external-lb"], Id::RankChoice, Meaning::Says("external")),
+    (&["load-balance-method"], Id::RankChoice, Meaning::Name),
+    (&["api-server-count"], Id::ApiServers, Meaning::Number),
+    (&["enable-expert-parallel"], Id::ExpertParallel, Meaning::Switch),
+    (&["ep-size", "expert-parallel-size", "ep"], Id::ExpertParallel, Meaning::AboveOne),
+    (&["all2all-backend"], Id::AllToAll, Meaning::Name),
     (&["max-num-seqs", "max-running-requests"], Id::MaxRunning, Meaning::Number),
     (&["max-num-batched-tokens"], Id::BatchMaxTokens, Meaning::Number),
     (&["max-model-len", "context-length"], Id::MaxRequestTokens, Meaning::Number),
@@ -103,6 +112,7 @@ impl Meaning {
             Self::Number | Self::Pool => plain_number(text),
             Self::NumberOrNone => plain_number(text.trim_start_matches('-'))
                 .map(|number| if text.starts_with('-') { "0".to_owned() } else { number }),
+            Self::AboveOne => Some((text.parse::<f64>().ok()? > 1.0).to_string()),
             Self::Says(value) => Some(value.to_owned()),
             Self::Name => Some(text.replace('-', "_")),
             Self::UsedShare => {

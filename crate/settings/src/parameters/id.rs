@@ -41,7 +41,8 @@ ids! {
     LoadStep LoadNear LoadHysteresis LoadAverage LoadDwell LoadPolicy GatewayOrder
 
     FleetGpu FleetModel TensorParallel PipelineParallel PeerAccess FleetNetwork Weights Unquantized QuantizedHead KvFormat KvPool
-    MemoryPlan VllmVersion MemoryMargin KvCacheGib Replicas Pools PoolSchedule StartUp Router ChunkTokens BlockSize
+    MemoryPlan VllmVersion MemoryMargin KvCacheGib Replicas DataParallel RankPasses SyncInterval RankChoice ApiServers
+    ExpertParallel AllToAll Pools PoolSchedule StartUp Router ChunkTokens BlockSize
     Allocation Watermark Preemption SwapRate SwapSpace KvBytesPerToken PrefixCache
     HostCacheGib HostCacheConnector HostCacheEviction HostCacheThreshold HostCachePrompts HostCacheLazy
     HostCacheRate HostCacheBase MaxTotalTokens

@@ -55,6 +55,7 @@ impl Scenario {
             quantized_head: self.flag(Id::QuantizedHead),
             tensor_parallel: self.whole(Id::TensorParallel),
             pipeline_parallel: self.whole(Id::PipelineParallel),
+            expert_layout: self.expert_layout(),
             weights: if is_timed { WeightFormat::Bf16 } else { self.chosen(choices::WEIGHTS) },
             kv: if is_timed { KvFormat::Bf16 } else { self.chosen(choices::KV_FORMAT) },
         }

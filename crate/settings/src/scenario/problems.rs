@@ -49,6 +49,7 @@ impl Scenario {
         problems.extend(self.split_problems());
         problems.extend(self.adapter_problems());
         problems.extend(self.vllm_problem());
+        problems.extend(self.rank_problem());
         problems.extend(self.speculation_problems());
         problems.extend(self.sglang_problem());
         problems.extend(self.host_cache_problem());

@@ -69,7 +69,7 @@ impl Scenario {
         let block_size = self.block_tokens();
         let max_request_tokens = self.whole(Id::MaxRequestTokens);
         PoolConfig {
-            data_parallel: servescope_engine::DataParallel::ONE,
+            data_parallel: self.data_parallel(),
             replicas: self.whole(Id::Replicas),
             scheduler: self.chosen(choices::SCHEDULER),
             blocks,

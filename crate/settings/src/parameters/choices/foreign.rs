@@ -1,5 +1,6 @@
 //! Choices whose enums the engine, the cost model and the workload have themselves: here are the names of their values.
 
+use servescope_cost::AllToAll;
 use servescope_cost::deployment::{KvFormat, WeightFormat};
 use servescope_cost::gpus::PriceKind;
 use servescope_cost::memory_plan::vllm::VllmVersion;
@@ -8,7 +9,7 @@ use servescope_engine::gateway::load::LoadPolicy;
 use servescope_engine::queue::{Client, OutputAccounting, Prediction, TokenCost};
 use servescope_engine::{
     AdapterMemory, CountSource, HostEviction, IndexKind, MissTarget, OffloadConnector, RadixEviction,
-    RetractionPolicy, RouterKind, SchedulePolicy, SchedulerKind,
+    RankChoice, RetractionPolicy, RouterKind, SchedulePolicy, SchedulerKind,
 };
 use servescope_workload::ArrivalsPer;
 use servescope_workload::sessions::AtCap;
@@ -52,6 +53,20 @@ foreign_choices! {
         Vllm = "vllm",
         Sglang = "sglang",
         TensorRtLlm = "trtllm",
+    }
+
+    RankChoice (RANK_CHOICE = RankChoice) {
+        Vllm = "vllm",
+        VllmQueues = "vllm_queues",
+        RoundRobin = "round_robin",
+        FewestRequests = "total_requests",
+        External = "external",
+    }
+
+    AllToAll (ALL_TO_ALL = AllToAll) {
+        AllGather = "allgather_reducescatter",
+        DeepEpLowLatency = "deepep_low_latency",
+        DeepEpHighThroughput = "deepep_high_throughput",
     }
 
     RetractionPolicy (RETRACTION_POLICY = RetractionPolicy) {

@@ -66,6 +66,14 @@ choices! {
         Given = "given",
     }
 
+    /// Whether data-parallel ranks run every forward pass together.
+    RankPasses (ID = RankPasses) {
+        /// Each runs by itself.
+        Apart = "apart",
+        /// They do, and share the experts.
+        Together = "together",
+    }
+
     /// What the memory plan counts.
     MemoryPlan (ID = MemoryPlan) {
         /// Everything.

@@ -3,8 +3,8 @@
 use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices::{self, GPU_NAMES, MODEL_NAMES};
 use crate::parameters::conditions::{
-    BY_OFFLOADING, BY_SIMPLE_CPU, FORMATS, FORMS_AHEAD, HARDWARE, HAS_ADAPTERS, HOST_CACHE, LINEAR,
-    ON_HARDWARE, PAGED, SLOTS, SWAPS, above, any, when_in, when_not_in,
+    BY_OFFLOADING, BY_SIMPLE_CPU, FORMATS, FORMS_AHEAD, HARDWARE, HAS_ADAPTERS, HOST_CACHE, IN_LOCKSTEP,
+    LINEAR, ON_HARDWARE, PAGED, SLOTS, SWAPS, above, any, when_in, when_not_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -66,6 +66,26 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the number of tokens follows from the model's bytes per token, and the memory margin is not used. Amounts such as 5g (5,000,000,000 bytes), 512m or 5GiB can be typed, too. 0 = planned.")),
     (Id::Replicas, row("fleet.replicas", "rep", "fleet", whole(1.0, 1024.0, 1.0)).linear(1.0, 16.0, 1.0)
         .doc("Replicas", "How many equal servers share the traffic; each has its own waiting queue and memory pool.")),
+    (Id::DataParallel, row("fleet.data_parallel_size", "dps", "fleet", whole(1.0, 256.0, 1.0)).linear(1.0, 16.0, 1.0)
+        .doc("Data-parallel ranks", "Engines of a replica, each with GPUs, a waiting queue and a KV cache of its own (--data-parallel-size). Ranks of a dense model are independent; those of a mixture of experts share the experts and run every forward pass together.")),
+    (Id::RankPasses, row("fleet.rank_passes", "dpp", "fleet", choice(choices::RankPasses::ID))
+        .when(&[IN_LOCKSTEP])
+        .doc("Forward passes of ranks", "Together: a pass takes as long as the slowest rank, and a rank without a batch runs a dummy one, as vLLM's ranks of a mixture of experts do, whose experts are spread over all of them. Apart: each rank runs by itself and has all weights, as those of a dense model. The default is by the model.")),
+    (Id::SyncInterval, row("fleet.dp_sync_interval", "dsi", "fleet", whole(1.0, 100_000.0, 16.0)).unit("passes").linear(1.0, 64.0, 1.0)
+        .when(&[IN_LOCKSTEP, when_in(Id::RankPasses, &["together"])])
+        .doc("Sync interval", "Passes between two at which the ranks ask each other whether any has work (vLLM's dp_sync_interval; 32 before 0.33). Until then idle ranks run dummy passes.")),
+    (Id::RankChoice, row("fleet.rank_choice", "drc", "fleet", choice(choices::RANK_CHOICE))
+        .when(&[above(Id::DataParallel, 1.0)])
+        .doc("Choice of the rank", "Which rank of a replica gets a request: by vLLM 0.33's rule from its front end's own requests and the coordinator's counts, which are up to 100 ms old; by the rule before it; in turn; to the rank with the fewest requests (SGLang's total_requests); or by the router, for which every rank is an address of its own (--data-parallel-external-lb).")),
+    (Id::ApiServers, row("fleet.api_server_count", "asv", "fleet", whole(0.0, 256.0, 0.0)).linear(0.0, 16.0, 1.0)
+        .when(&[above(Id::DataParallel, 1.0), when_not_in(Id::RankChoice, &["external"])])
+        .doc("API servers", "Front ends of a replica that choose ranks by themselves and learn of each other's requests through the coordinator alone (--api-server-count). 0: as many as ranks, vLLM's default.")),
+    (Id::ExpertParallel, row("fleet.enable_expert_parallel", "eep", "fleet", Kind::Flag(false))
+        .when(&[when_in(Id::CostKind, &["roofline", "kernels"]), any(&[above(Id::DataParallel, 1.0), above(Id::TensorParallel, 1.0)])])
+        .doc("Expert parallelism", "Whether each GPU has whole experts, in place of a part of every expert (--enable-expert-parallel).")),
+    (Id::AllToAll, row("fleet.all2all_backend", "a2a", "fleet", choice(choices::ALL_TO_ALL))
+        .when(&[when_in(Id::CostKind, &["roofline", "kernels"]), IN_LOCKSTEP, when_in(Id::RankPasses, &["together"])])
+        .doc("All-to-all", "How tokens get to the experts of other ranks and back: all ranks gather all tokens and scatter the sums (vLLM's default), or DeepEP's kernels, those for few tokens or those for many, as timed within a node of Hopper or Blackwell GPUs; on other GPUs they are gathered.")),
     (Id::Pools, row("fleet.pools", "pls", "fleet", Kind::Text { most: 4000 })
         .doc("More pools", "Replicas that differ from those above, behind the same router: a text for each pool, with a bar between pools and a comma between settings. Settings that a pool does not name are as above; without a number of replicas it has one.")),
     (Id::PoolSchedule, row("fleet.autoscaling.schedule", "asc", "fleet", Kind::Text { most: 2000 })

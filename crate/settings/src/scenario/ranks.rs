@@ -1,0 +1,82 @@
+//! The scenario's data-parallel ranks, and how they share the experts of the model.
+
+use servescope_cost::ExpertLayout;
+use servescope_engine::{DataParallel, Lockstep};
+
+use super::{CostKind, Scenario};
+use crate::diagnostic::Diagnostic;
+use crate::parameters::choices::{self, RankPasses};
+use crate::parameters::{Id, Value};
+
+impl Scenario {
+    /// Ranks of a replica.
+    pub fn data_parallel_size(&self) -> u32 {
+        self.whole(Id::DataParallel)
+    }
+
+    /// GPUs of a replica with all of its ranks. The linear cost model names none; each rank has one.
+    pub fn gpus_per_replica(&self) -> u32 {
+        let of_rank = if self.cost_kind() == CostKind::Linear { 1 } else { self.deployment().gpus() };
+        of_rank * self.data_parallel_size()
+    }
+
+    /// Whether the ranks run every pass together.
+    pub(super) fn is_in_lockstep(&self) -> bool {
+        self.is_active(Id::RankPasses) && self.chosen(RankPasses::ID) == RankPasses::Together
+    }
+
+    /// Ranks of a mixture of experts run together by themselves, where the model of iteration times knows one.
+    pub(super) fn usual_rank_passes(&self) -> Value {
+        let knows_model = matches!(self.cost_kind(), CostKind::Roofline | CostKind::Kernels);
+        let has_experts = knows_model && self.model().experts.is_some();
+        let is_together = has_experts && self.whole(Id::PipelineParallel) == 1;
+        RankPasses::ID.value(if is_together { RankPasses::Together } else { RankPasses::Apart })
+    }
+
+    /// The ranks as the engine has them.
+    pub(super) fn data_parallel(&self) -> DataParallel {
+        let ranks = self.data_parallel_size();
+        let front_ends = match self.whole(Id::ApiServers) {
+            0 => ranks,
+            count => count,
+        };
+        let sync_interval = self.whole(Id::SyncInterval);
+        DataParallel {
+            ranks,
+            lockstep: self.is_in_lockstep().then_some(Lockstep { sync_interval }),
+            choice: self.chosen(choices::RANK_CHOICE),
+            front_ends,
+        }
+    }
+
+    /// How the experts lie on the GPUs of the ranks. What was timed by a profile has them all on each replica.
+    pub(super) fn expert_layout(&self) -> ExpertLayout {
+        if !matches!(self.cost_kind(), CostKind::Roofline | CostKind::Kernels)
+            || self.model().experts.is_none()
+        {
+            return ExpertLayout::ALONE;
+        }
+        ExpertLayout {
+            data_parallel: if self.is_in_lockstep() { self.data_parallel_size() } else { 1 },
+            expert_parallel: self.is_active(Id::ExpertParallel) && self.flag(Id::ExpertParallel),
+            all_to_all: self.chosen(choices::ALL_TO_ALL),
+        }
+    }
+
+    /// What cannot be simulated of ranks that run together.
+    pub(super) fn rank_problem(&self) -> Option<Diagnostic> {
+        if !self.is_in_lockstep() {
+            return None;
+        }
+        let path = Id::RankPasses.row().id;
+        let together = RankPasses::Together.name();
+        if self.whole(Id::PipelineParallel) > 1 {
+            let message = format!("{path}: ranks that run {together} have one pipeline stage here");
+            return Some(Diagnostic::error("lockstep_in_stages", path, message));
+        }
+        (self.is_active(Id::HostCacheGib) && self.number(Id::HostCacheGib) > 0.0).then(|| {
+            let message = format!("{path}: ranks that run {together} have no host KV cache here");
+            Diagnostic::error("lockstep_with_host_cache", path, message)
+        })
+    }
+}
