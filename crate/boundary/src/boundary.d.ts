@@ -668,7 +668,9 @@ export type DeploymentView = {
   model: string,
   /** Its layers. */
   layers: number,
-  /** GPUs of a replica. */
+  /** Its data-parallel ranks, each with a KV cache of its own. */
+  ranks: number,
+  /** GPUs of a replica with all of its ranks. */
   gpus: number,
   /** Nodes that they are on. */
   nodes: number,
@@ -1813,6 +1815,18 @@ export type PublishedPoint = {
   link: string,
 };
 
+/** What passes cost that all ranks of a replica run together. */
+export type RankUse = {
+  /** Ranks of all replicas. */
+  ranks: number,
+  /** Passes of ranks, those without a batch among them. */
+  passes: number,
+  /** Of the time of all those passes, the share of dummy ones: the rank had no batch. */
+  dummy_share: number,
+  /** The share in which a rank with a batch waited for a slower one. */
+  waited_share: number,
+};
+
 /** A measured run. */
 export type ReadResult = {
   /** What wrote the file. */
@@ -2750,6 +2764,8 @@ export type Summary = {
   host_cache?: HostCacheUse,
   /** What speculative decoding did; missing where no draft was verified. */
   speculation?: SpeculationUse,
+  /** What data-parallel ranks lost by running every pass together; missing where none did. */
+  ranks?: RankUse,
   /** What the router believed of it; missing where it keeps no index. */
   routing?: RoutingUse,
   /** The GPU. */

@@ -13,6 +13,7 @@ use crate::config::ranks::DataParallel;
 use crate::ranks::coordinator::RankCounts;
 use crate::ranks::front_ends::FrontEnds;
 use crate::ranks::passes::Passes;
+use crate::record::decisions::DecisionLog;
 use crate::replica::Replica;
 use crate::replica_index::ReplicaIndex;
 
@@ -56,14 +57,12 @@ impl RankGroup {
     /// itself asks for.
     pub(crate) fn choose(
         &mut self,
-        id: RequestId,
-        asked: Option<u16>,
+        request: (RequestId, Option<u16>),
         replicas: &[Replica],
-        now_us: f64,
+        log: (&mut DecisionLog, f64),
     ) -> Option<ReplicaIndex> {
         let own = &replicas[self.first.index()..][..usize::from(self.count)];
-        let front_ends = self.front_ends.as_mut()?;
-        let rank = front_ends.choose(id, asked, own, now_us);
+        let rank = self.front_ends.as_mut()?.choose(request, own, log);
         Some(ReplicaIndex::new(self.first.get() + rank))
     }
 

@@ -16,6 +16,7 @@ mod operator_shares;
 mod orders;
 mod output_bounds;
 mod own_models;
+mod ranks;
 mod routers;
 mod speculation;
 mod stories;

@@ -89,6 +89,8 @@ pub const CODES: &[&str] = &[
     "draft_ranges",
     "budget_below_drafts",
     "budget_below_running",
+    "lockstep_in_stages",
+    "lockstep_with_host_cache",
     "chunk_not_in_pages",
     "unified_not_sglang",
     "bad_json",

@@ -48,7 +48,7 @@ fn layout(flags: &mut ServerFlags<'_>) {
         flags.left_out.push("the iteration times of this setting are of no GPU and of no model".to_owned());
         return;
     }
-    flags.number("tp-size", Id::TensorParallel);
+    ranks(flags);
     match flags.scenario.choice(Id::Weights) {
         "bf16" => flags.lines.push("--dtype bfloat16".to_owned()),
         "fp8" => flags.lines.push("--quantization fp8".to_owned()),
@@ -58,6 +58,42 @@ fn layout(flags: &mut ServerFlags<'_>) {
         "bf16" => {}
         format => flags.lines.push(format!("--kv-cache-dtype {format}_e4m3")),
     }
+}
+
+/// SGLang's `--tp-size` counts the GPUs of all ranks that run together.
+fn ranks(flags: &mut ServerFlags<'_>) {
+    flags.covered.extend([Id::TensorParallel, Id::RankPasses, Id::ExpertParallel]);
+    let scenario = flags.scenario;
+    let (tensor, ranks) = (scenario.whole(Id::TensorParallel), scenario.data_parallel_size());
+    let is_together = scenario.is_active(Id::RankPasses) && scenario.choice(Id::RankPasses) == "together";
+    let gpus = if is_together { tensor * ranks } else { tensor };
+    flags.lines.push(format!("--tp-size {gpus}"));
+    flags.unusual("dp-size", Id::DataParallel, 1.0);
+    if is_together {
+        flags.lines.push("--enable-dp-attention".to_owned());
+    }
+    if scenario.is_active(Id::ExpertParallel) && flags.is_on(Id::ExpertParallel) {
+        flags.lines.push(format!("--ep-size {gpus}"));
+    }
+    flags.covered.push(Id::RankChoice);
+    if scenario.is_active(Id::RankChoice) {
+        match scenario.choice(Id::RankChoice) {
+            choice @ ("round_robin" | "total_requests") => {
+                flags.lines.push(format!("--load-balance-method {choice}"));
+            }
+            choice => flags
+                .left_out
+                .push(format!("fleet.rank_choice={choice}: SGLang has round_robin and total_requests")),
+        }
+    }
+    let why = "SGLang has another default";
+    flags.leave_out(Id::SyncInterval, &Value::Number(16.0), why);
+    flags.leave_out(Id::ApiServers, &Value::Number(0.0), "SGLang has one server before its ranks");
+    flags.leave_out(
+        Id::AllToAll,
+        &Value::Choice("allgather_reducescatter"),
+        "--moe-a2a-backend deepep with --deepep-mode",
+    );
 }
 
 fn memory(flags: &mut ServerFlags<'_>) {

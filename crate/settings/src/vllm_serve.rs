@@ -55,6 +55,7 @@ impl ServerFlags<'_> {
         if self.scenario.number(Id::PipelineParallel) > 1.0 {
             self.number("pipeline-parallel-size", Id::PipelineParallel);
         }
+        self.ranks();
         if self.scenario.is_active(Id::CapturedTokens) {
             self.number("max-cudagraph-capture-size", Id::CapturedTokens);
         }
@@ -67,6 +68,32 @@ impl ServerFlags<'_> {
             "bf16" => {}
             format => self.lines.push(format!("--kv-cache-dtype {format}")),
         }
+    }
+
+    /// Data-parallel ranks. Whether they run together follows from the model.
+    fn ranks(&mut self) {
+        self.covered.extend([Id::RankChoice, Id::ExpertParallel, Id::AllToAll]);
+        self.unusual("data-parallel-size", Id::DataParallel, 1.0);
+        self.unusual("dp-sync-interval", Id::SyncInterval, 16.0);
+        self.unusual("api-server-count", Id::ApiServers, 0.0);
+        if self.scenario.is_active(Id::ExpertParallel) && self.is_on(Id::ExpertParallel) {
+            self.lines.push("--enable-expert-parallel".to_owned());
+        }
+        let backend = self.scenario.choice(Id::AllToAll);
+        if self.scenario.is_active(Id::AllToAll) && backend != "allgather_reducescatter" {
+            self.lines.push(format!("--all2all-backend {backend}"));
+        }
+        match self.scenario.choice(Id::RankChoice) {
+            _ if !self.scenario.is_active(Id::RankChoice) => {}
+            "vllm" => {}
+            "external" => self.lines.push("--data-parallel-external-lb".to_owned()),
+            choice => {
+                let path = Id::RankChoice.row().id;
+                self.left_out.push(format!("{path}={choice}: vLLM 0.33 has its own rule"));
+            }
+        }
+        let usual = self.scenario.default_of(Id::RankPasses);
+        self.leave_out(Id::RankPasses, &usual, "it follows from the model");
     }
 
     fn memory(&mut self) {

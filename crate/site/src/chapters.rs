@@ -26,6 +26,7 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
             "gateway",
             "adapters",
             "fleets",
+            "ranks",
             "routers",
             "kv-tiers",
             "speculation",

@@ -91,7 +91,7 @@ export class DeploymentPanel extends LightElement {
     const label = (part: Part): string => say('memory.part', { name: say(`memory.${part.name}`), gb: gb(part.gb) });
     const sentence = short
       ? say('memory.short', { model: view.model, gpu: view.gpu, missing: gb(view.missing_gb) })
-      : say('memory.sum', { gpus: view.gpus, gpu: view.gpu, memory: gb(view.memory_gb), tokens: format.whole(view.kv_tokens) });
+      : say(view.ranks > 1 ? 'memory.sum_of_ranks' : 'memory.sum', { ranks: view.ranks, gpus: view.gpus, gpu: view.gpu, memory: gb(view.memory_gb), tokens: format.whole(view.kv_tokens) });
     return html`
       <figure class="memory" data-fits=${String(!short)}>
         <figcaption>${title}</figcaption>

@@ -22,8 +22,8 @@ const PARAMETERS = Object.entries(zh.parameters).flatMap(([id, { label, help }])
 
 /** Lower-case words of the field that Chinese engineers use as they are. */
 const FIELD = new Set([
-  'abort', 'adapter', 'aging', 'all-reduce', 'alpha', 'cache-aware', 'chat', 'chunked', 'completions', 'concurrency', 'cv', 'early', 'exp', 'false', 'gamma', 'graph', 'gzip', 'interval-ms', 'kernel', 'kv', 'kvaware', 'llm-d', 'lmetric', 'load', 'low',
-  'max', 'none', 'of', 'prefill', 'prefix-cache', 'prefixaware', 'production-stack', 'profile', 'prompt', 'queue', 'rpm', 'session', 'shedding', 'theta', 'token', 'tpm', 'trace', 'true', 'ttft', 'twin', 'vtc-basic', 'watermark',
+  'abort', 'adapter', 'aging', 'all-gather', 'all-reduce', 'alpha', 'cache-aware', 'chat', 'chunked', 'completions', 'concurrency', 'cv', 'early', 'exp', 'false', 'gamma', 'graph', 'gzip', 'interval-ms', 'kernel', 'kv', 'kvaware', 'llm-d', 'lmetric', 'load', 'low',
+  'max', 'none', 'of', 'prefill', 'prefix-cache', 'prefixaware', 'production-stack', 'profile', 'prompt', 'queue', 'rank', 'reduce-scatter', 'rpm', 'session', 'shedding', 'theta', 'token', 'tpm', 'trace', 'true', 'ttft', 'twin', 'vtc-basic', 'watermark',
 ]);
 
 /** Whether it reads as English: a word in small letters that is neither the field's nor a part of a name or of code. */

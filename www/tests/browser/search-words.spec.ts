@@ -7,7 +7,7 @@ const WORDS: readonly (readonly [string, string])[] = [
   // Flags and settings by the names of vLLM.
   ['max_num_seqs', 'scheduler.max_running_requests'], ['max-num-batched-tokens', 'scheduler.batch_max_tokens'], ['gpu_memory_utilization', 'fleet.memory_margin'],
   ['gpu-memory-utilization', 'fleet.memory_margin'], ['max_model_len', 'scheduler.max_request_tokens'], ['context length', 'scheduler.max_request_tokens'], ['tensor parallel', 'fleet.tensor_parallel'],
-  ['tp size', 'fleet.tensor_parallel'], ['pipeline parallel', 'fleet.pipeline_parallel'], ['data parallel', 'fleet.replicas'], ['chunked prefill', 'scheduler.enable_chunked_prefill'],
+  ['tp size', 'fleet.tensor_parallel'], ['pipeline parallel', 'fleet.pipeline_parallel'], ['data parallel', 'fleet.data_parallel_size'], ['chunked prefill', 'scheduler.enable_chunked_prefill'],
   ['prefix caching', 'scheduler.prefix_cache'], ['APC', 'scheduler.prefix_cache'], ['block size', 'scheduler.block_size'], ['paged attention', 'scheduler.block_size'],
   ['async scheduling', 'scheduler.async_scheduling'], ['max_loras', 'adapters.max_loras'], ['lora rank', 'workload.adapters.ranks'], ['enable-lora', 'workload.adapters.count'],
   ['quantization', 'fleet.weights'], ['fp8', 'fleet.weights'], ['awq', 'fleet.weights'], ['kv cache dtype', 'fleet.kv_format'], ['cuda graph', 'cost.max_cudagraph_capture_size'],
@@ -33,8 +33,8 @@ const WORDS: readonly (readonly [string, string])[] = [
   ['spiky itl', 'will_sglang'], ['sglang or vllm', 'will_sglang'], ['why is my itl spiky on sglang', 'will_sglang'], ['which load balancer', 'will_router'], ['cache-aware routing', 'will_router'], ['cpu offload', 'will_host_cache'], ['kv offload', 'will_host_cache'], ['host cache', 'will_host_cache'], ['host memory', 'will_host_cache'],
   ['is a cpu tier worth it', 'will_host_cache'], ['should i use prefix caching?', 'will_prefix_cache'], ['what if', 'what-if'], ['how many gpus', 'plan'], ['my request', 'own'],
   // What is not modelled says so.
-  ['speculative decoding', 'speculation'], ['mtp', 'speculation'], ['disaggregated', 'disaggregation'], ['pd disaggregation', 'disaggregation'], ['expert parallel', 'expert_parallel'], ['autoscaling', 'autoscaling'],
-  ['energy', 'clocks'], ['kv offload', 'fleet.host_cache.gib'], ['lmcache', 'lower_tiers'], ['tensorrt', 'other_engines'], ['hicache', 'lower_tiers'], ['dp attention', 'expert_parallel'], ['amd', 'fleet.gpu'], ['mi300x', 'fleet.gpu'], ['tpu', 'accelerators'], ['trainium', 'accelerators'], ['structured output', 'contents'], ['vision', 'images'],
+  ['speculative decoding', 'speculation'], ['mtp', 'speculation'], ['disaggregated', 'disaggregation'], ['pd disaggregation', 'disaggregation'], ['expert parallel', 'fleet.enable_expert_parallel'], ['eplb', 'expert_balance'], ['autoscaling', 'autoscaling'],
+  ['energy', 'clocks'], ['kv offload', 'fleet.host_cache.gib'], ['lmcache', 'lower_tiers'], ['tensorrt', 'other_engines'], ['hicache', 'lower_tiers'], ['dp attention', 'fleet.data_parallel_size'], ['amd', 'fleet.gpu'], ['mi300x', 'fleet.gpu'], ['tpu', 'accelerators'], ['trainium', 'accelerators'], ['structured output', 'contents'], ['vision', 'images'],
 ];
 
 /** Chinese words. */

@@ -70,7 +70,8 @@ impl Fleet {
         let address = self.router.pick(&view, (candidates, id), &mut self.record.decisions);
         let asked = self.trace.metadata.as_ref().and_then(|metadata| metadata.rank_of(id.index()));
         let group = &mut self.groups[usize::from(self.replicas[address].life.replica)];
-        group.choose(id, asked, &self.replicas, now_us).unwrap_or(address)
+        let log = (&mut self.record.decisions, now_us);
+        group.choose((id, asked), &self.replicas, log).unwrap_or(address)
     }
 
     /// What the router believed to be cached, and what was; `None`: it keeps no index.

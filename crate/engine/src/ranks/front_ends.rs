@@ -6,6 +6,7 @@ use servescope_workload::RequestId;
 
 use super::coordinator::{Coordinator, RankCounts};
 use crate::config::ranks::{DataParallel, RankChoice};
+use crate::record::decisions::{Compared, Decision, DecisionLog, RatedReplica, RoutingChoice, Test, Verdict};
 use crate::replica::Replica;
 
 /// How much a waiting request counts more where all KV memory is in use …
@@ -67,13 +68,12 @@ impl FrontEnds {
         self.coordinator.hear(rank, counts, step, now_us);
     }
 
-    /// The rank of a request.
+    /// The rank of a request, which the log gets with the scores of all. `asked`: the one that the request itself asks for.
     pub(super) fn choose(
         &mut self,
-        id: RequestId,
-        asked: Option<u16>,
+        (id, asked): (RequestId, Option<u16>),
         ranks: &[Replica],
-        now_us: f64,
+        (log, now_us): (&mut DecisionLog, f64),
     ) -> u16 {
         self.take_messages(now_us);
         let count = self.each.len() as u64;
@@ -82,7 +82,15 @@ impl FrontEnds {
         let own = &mut self.each[place];
         let rank = match asked {
             Some(rank) if usize::from(rank) < ranks.len() => usize::from(rank),
-            _ => own.choose(self.choice, count as u32, ranks),
+            _ => {
+                let scores = own.scores(self.choice, count as u32, ranks);
+                let rank = own.least(&scores);
+                if log.is_on() {
+                    own.write_down(log, (id, now_us), ranks, (rank, &scores));
+                }
+                own.sends(rank, count as u32);
+                rank
+            }
         };
         own.in_flight[rank] += 1;
         self.in_flight.insert(id, (place as u16, rank as u16));
@@ -104,9 +112,8 @@ impl FrontEnds {
 }
 
 impl FrontEnd {
-    /// The rank with the least score, and of equal ones the first from a start that moves on with each request.
-    fn choose(&mut self, choice: RankChoice, front_ends: u32, ranks: &[Replica]) -> usize {
-        let count = ranks.len();
+    /// What speaks against each rank.
+    fn scores(&self, choice: RankChoice, front_ends: u32, ranks: &[Replica]) -> Vec<f64> {
         let score = |rank: usize| {
             let RankCounts { running, waiting, kv_use } = self.counts[rank];
             match choice {
@@ -119,10 +126,39 @@ impl FrontEnd {
                 RankChoice::RoundRobin | RankChoice::External => 0.0,
             }
         };
-        let in_turn = (0..count).map(|step| (self.start + step) % count);
-        let least = in_turn.min_by(|&one, &other| score(one).total_cmp(&score(other))).unwrap_or(0);
-        self.counts[least].waiting += front_ends;
-        self.start = (self.start + 1) % count;
-        least
+        (0..ranks.len()).map(score).collect()
+    }
+
+    /// The rank with the least score, and of equal ones the first from a start that moves on with each request.
+    fn least(&self, scores: &[f64]) -> usize {
+        let in_turn = (0..scores.len()).map(|step| (self.start + step) % scores.len());
+        in_turn.min_by(|&one, &other| scores[one].total_cmp(&scores[other])).unwrap_or(0)
+    }
+
+    /// Until the next message it counts what it sends as waiting, once for each front end.
+    fn sends(&mut self, rank: usize, front_ends: u32) {
+        self.counts[rank].waiting += front_ends;
+        self.start = (self.start + 1) % self.counts.len();
+    }
+
+    fn write_down(
+        &self,
+        log: &mut DecisionLog,
+        (request, time_us): (RequestId, f64),
+        ranks: &[Replica],
+        (chosen, scores): (usize, &[f64]),
+    ) {
+        let known = |rank: usize| self.counts[rank].waiting + self.counts[rank].running;
+        let compared = Compared::new(Test::RankRequests, self.in_flight[chosen], known(chosen));
+        log.add(|| Decision::of(time_us, ranks[chosen].index, request, Verdict::Routed, compared));
+        let rated = |rank: usize| RatedReplica {
+            replica: ranks[rank].index,
+            cached_tokens: 0,
+            uncached_tokens: 0,
+            requests: known(rank).max(self.in_flight[rank]),
+            // The log has the highest as the best.
+            score: Some(-scores[rank]),
+        };
+        log.add_choice(RoutingChoice { time_us, request, replicas: (0..ranks.len()).map(rated).collect() });
     }
 }

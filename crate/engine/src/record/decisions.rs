@@ -97,6 +97,9 @@ pub enum Test {
     InSystem,
     /// The router: tokens of the prompt, with those of them that it believes to be cached on the replica.
     CachedPrompt,
+    /// The choice of a data-parallel rank: requests of the front end itself that are there, with those that wait or run there as far as
+    /// it knows.
+    RankRequests,
     /// The gateway: requests a minute of the client.
     RequestsPerMinute,
     /// The gateway: tokens a minute of the client.
@@ -127,6 +130,7 @@ impl Test {
             Self::LoraRank => "lora_rank",
             Self::InSystem => "in_system",
             Self::CachedPrompt => "cached_prompt",
+            Self::RankRequests => "rank_requests",
             Self::RequestsPerMinute => "requests_per_minute",
             Self::TokensPerMinute => "tokens_per_minute",
             Self::Concurrency => "concurrency",

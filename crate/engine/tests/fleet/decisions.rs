@@ -24,6 +24,7 @@ fn is_true_to_its_numbers(decision: &Decision, config: &PoolConfig) -> bool {
         (Verdict::Admitted, Test::PeakTokens | Test::ExpectedTokens) => need < have,
         // The last block of an index may end behind the prompt's last token that is looked up, never behind the prompt.
         (Verdict::Routed, Test::CachedPrompt) => have <= need,
+        (Verdict::Routed, Test::RankRequests) => true,
         (Verdict::Waits, Test::PeakTokens | Test::ExpectedTokens) => need >= have,
         (
             Verdict::Waits

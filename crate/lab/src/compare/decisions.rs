@@ -153,6 +153,7 @@ fn in_brackets(compared: &Compared) -> String {
         Test::LoraRank => "LoRA rank",
         Test::InSystem => "requests in the service",
         Test::CachedPrompt => "prompt",
+        Test::RankRequests => "requests on the rank",
         Test::RequestsPerMinute => "requests a minute",
         Test::TokensPerMinute => "tokens a minute",
         Test::Concurrency => "concurrency",
@@ -166,6 +167,7 @@ fn in_brackets(compared: &Compared) -> String {
         }
         Test::PeakTokens | Test::ExpectedTokens => format!(" ({name}: {need}, less than {have} allowed)"),
         Test::TokensUnderWay => format!(" ({name}: {need})"),
+        Test::RankRequests => format!(" ({name}: {need} of its front end, {have} by the coordinator)"),
         Test::CachedPrompt => format!(" ({name}: {need} tokens, {have} believed to be cached)"),
         _ => format!(" ({name}: {need}, at most {have})"),
     }

@@ -106,6 +106,10 @@ pub const SENTENCES: &[(&str, &str)] = &[
         "Its predicted {need} tokens do not fit: {have} tokens of the KV pool are free and not reserved.",
     ),
     ("cached_prompt", "Tokens of its prompt: {need}; believed to be cached here: {have}."),
+    (
+        "rank_requests",
+        "Requests of its front end on this rank: {need}; waiting or running there by the last message: {have}.",
+    ),
     ("fair_share", "The service is overloaded, and its client has used more than an equal share."),
     ("kv_pool", "It does not fit the KV pool, not even alone."),
 ];
@@ -242,6 +246,7 @@ pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Sentence> 
         (Test::Concurrency, _) => "concurrency",
         (Test::KvReservation, _) => "kv_reservation",
         (Test::CachedPrompt, _) => "cached_prompt",
+        (Test::RankRequests, _) => "rank_requests",
         (Test::FairShare, _) => "fair_share",
     };
     let mut params = Vec::new();

@@ -226,6 +226,9 @@ impl Server {
             }
         }
         settings.extend(drafts.into_iter().flatten());
+        if self == Self::Sglang {
+            shared_by_ranks(&mut settings, words.iter().any(|word| word.starts_with(DP_ATTENTION)));
+        }
         (settings, unknown)
     }
 
@@ -297,9 +300,37 @@ impl Server {
     }
 }
 
+/// By this flag the GPUs of SGLang's `--tp-size` are split into ranks that share the experts.
+const DP_ATTENTION: &str = "--enable-dp-attention";
+
+/// The tensor parallelism of a rank, and whether ranks run together. The experts of ranks that do are SGLang's to split, too.
+fn shared_by_ranks(settings: &mut Vec<String>, is_shared: bool) {
+    let number = |settings: &[String], id: Id| {
+        let of = |setting: &String| setting.strip_prefix(id.row().id)?.strip_prefix('=')?.parse::<u32>().ok();
+        settings.iter().find_map(of)
+    };
+    let Some(ranks) = number(settings, Id::DataParallel).filter(|&ranks| ranks > 1) else { return };
+    let passes = if is_shared { "together" } else { "apart" };
+    settings.push(format!("{}={passes}", Id::RankPasses.row().id));
+    if let (true, Some(gpus)) = (is_shared, number(settings, Id::TensorParallel)) {
+        let path = Id::TensorParallel.row().id;
+        settings.retain(|setting| !setting.starts_with(&format!("{path}=")));
+        settings.push(format!("{path}={}", (gpus / ranks).max(1)));
+    }
+}
+
 /// Flags that name the model, which is found by itself, say how the server is reached, or which 16 bits a value has.
-const NAMED: [&str; 8] =
-    ["model", "model-path", "served-model-name", "host", "port", "api-key", "tokenizer", "dtype"];
+const NAMED: [&str; 9] = [
+    "model",
+    "model-path",
+    "served-model-name",
+    "host",
+    "port",
+    "api-key",
+    "tokenizer",
+    "dtype",
+    "enable-dp-attention",
+];
 
 /// The catalogue's model that a line names, by the name on Hugging Face.
 fn model(words: &[&str]) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::parameters::Id;
+use crate::parameters::{Id, Value};
 use crate::scenario::Scenario;
 
 fn kind(text: &str) -> FileKind {
@@ -175,5 +175,41 @@ proptest! {
                 prop_assert!(!found.kind.command("a b", &text).is_empty());
             }
         }
+    }
+}
+
+#[test]
+fn lines_with_ranks_are_read_and_written() {
+    let read = |server: Server, line: &str| {
+        let launched = server.launched(line, &Scenario::of_version(4));
+        assert!(launched.unknown.is_empty() && launched.errors.is_empty(), "{line}: {launched:?}");
+        launched.scenario
+    };
+    let vllm = read(
+        Server::Vllm,
+        "vllm serve deepseek-ai/DeepSeek-V3 --tensor-parallel-size 1 --data-parallel-size 8 --enable-expert-parallel --api-server-count 2",
+    );
+    let ranks = |scenario: &Scenario| {
+        (
+            scenario.data_parallel_size(),
+            scenario.whole(Id::TensorParallel),
+            scenario.choice(Id::RankPasses).to_owned(),
+        )
+    };
+    assert_eq!(ranks(&vllm), (8, 1, "together".to_owned()));
+    assert_eq!((vllm.get(Id::ExpertParallel), vllm.number(Id::ApiServers)), (Value::Flag(true), 2.0));
+    let written = crate::vllm_serve::vllm_serve(&vllm, None).unwrap();
+    for flag in ["--data-parallel-size 8", "--enable-expert-parallel", "--api-server-count 2"] {
+        assert!(written.contains(flag), "{flag}: {written}");
+    }
+    let line =
+        "python -m sglang.launch_server --model-path deepseek-ai/DeepSeek-V3 --tp 8 --dp 4 --ep-size 8";
+    let apart = read(Server::Sglang, line);
+    assert_eq!(ranks(&apart), (4, 8, "apart".to_owned()));
+    let together = read(Server::Sglang, &format!("{line} --enable-dp-attention"));
+    assert_eq!(ranks(&together), (4, 2, "together".to_owned()));
+    let written = crate::sglang_serve::sglang_serve(&together, None).unwrap();
+    for flag in ["--tp-size 8", "--dp-size 4", "--enable-dp-attention", "--ep-size 8"] {
+        assert!(written.contains(flag), "{flag}: {written}");
     }
 }

@@ -81,6 +81,7 @@ export const compare = area('compare', {
   'test.request_tokens': 'tokens and their bound',
   'test.lora_rank': 'LoRA rank and its bound',
   'test.in_system': 'requests in the service and their bound',
+  'test.rank_requests': 'requests of the front end on the rank and those that it knows of there',
   'test.cached_prompt': 'prompt tokens and those believed to be cached',
   'test.requests_per_minute': 'requests a minute and their limit',
   'test.tokens_per_minute': 'tokens a minute and their limit',

@@ -10,6 +10,7 @@ export const deployment = area('deployment', {
   'pools.others': 'Other settings, each as PATH=VALUE with commas between them',
   'pools.as_first': 'As the first pool ({value})',
   'pools.remove': 'Remove {name}',
+  'memory.sum_of_ranks': '{gpus} × {gpu} in {ranks} data-parallel ranks, {memory} GB each; each rank has room for {tokens} KV tokens.',
   'memory.sum': '{gpus} × {gpu}, {memory} GB each; room for {tokens} KV tokens.',
   'memory.short': '{model} does not fit: {missing} GB are missing on each {gpu}. Take more GPUs, a larger one, or smaller weights.',
   'memory.weights': 'weights',

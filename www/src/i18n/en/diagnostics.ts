@@ -120,6 +120,8 @@ export const diagnostics = area('diagnostics', {
   policy_without_priority: 'SGLang supports priorities with FCFS and LOF only, not with {policy}.',
   stuck_at_gateway: '{requests} {requests|request waits|requests wait} at the gateway for KV memory or a concurrency slot that never becomes free.',
   missing_part: 'A part of the page could not be downloaded. Check the network and try again.',
+  lockstep_in_stages: 'Data-parallel ranks that run every pass together have one pipeline stage here: set pipeline parallelism to 1, or let ranks run each by itself.',
+  lockstep_with_host_cache: 'Data-parallel ranks that run every pass together have no host KV cache here: set its size to 0, or let ranks run each by itself.',
   needs_table: 'The operator profile of {model} on {gpu} is not on this device yet and could not be downloaded. It is downloaded once there is a network; the other iteration-time models do not need it.',
   other_table: 'The host has the operator profile {file} of another version of this page. Reload the page.',
   no_rate: 'A closed loop has no rate to search for: its users set it.',

@@ -81,6 +81,7 @@ export const compare: Translation<typeof english> = {
   'test.request_tokens': 'token 数与上限',
   'test.lora_rank': 'LoRA 秩与上限',
   'test.in_system': '服务中的请求数与上限',
+  'test.rank_requests': '前端在该 rank 的请求数与它所知的请求数',
   'test.cached_prompt': '提示词 token 与认为已缓存的 token',
   'test.requests_per_minute': '每分钟请求数与限额',
   'test.tokens_per_minute': '每分钟 token 数与限额',

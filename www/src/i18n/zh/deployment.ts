@@ -10,6 +10,7 @@ export const deployment: Translation<typeof english> = {
   'pools.others': '其他设置，写作“路径=取值”，以逗号分隔',
   'pools.as_first': '与第一个资源池相同（{value}）',
   'pools.remove': '删除{name}',
+  'memory.sum_of_ranks': '{gpus} × {gpu}，分为 {ranks} 个数据并行 rank，每块 {memory} GB；每个 rank 可容纳 {tokens} 个 KV token。',
   'memory.sum': '{gpus} × {gpu}，每块 {memory} GB；可容纳 {tokens} 个 KV token。',
   'memory.short': '{model} 放不下：每块 {gpu} 还差 {missing} GB。请增加 GPU、换更大的 GPU，或压缩权重。',
   'memory.weights': '权重',

@@ -116,6 +116,8 @@ export const diagnostics: Translation<typeof english> = {
   policy_without_priority: 'SGLang 只在 FCFS 与 LOF 下支持优先级，不支持 {policy}。',
   stuck_at_gateway: '{requests} 个请求在网关等待永远不会空出来的 KV 显存或并发槽位。',
   missing_part: '页面的一部分下载失败，请检查网络后重试。',
+  lockstep_in_stages: '一起执行前向的数据并行 rank 在这里只有一个流水线阶段：请把流水线并行度设为 1，或让各 rank 各自运行。',
+  lockstep_with_host_cache: '一起执行前向的数据并行 rank 在这里没有主机 KV 缓存：请把其大小设为 0，或让各 rank 各自运行。',
   needs_table: '{model} 在 {gpu} 上的算子 profile 还不在本机，且下载失败。网络恢复后会自动下载；其他耗时模型不需要它。',
   other_table: '服务器上的算子 profile {file} 属于本页面的另一个版本，请重新加载页面。',
   no_rate: '闭环没有可以搜索的速率：速率由用户数决定。',

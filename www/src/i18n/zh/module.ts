@@ -268,6 +268,7 @@ export const module: ModuleTexts = {
   'sentence.concurrency': '它将是引擎中的第 {need} 个请求；最多 {have} 个。',
   'sentence.client_concurrency': '其客户端在引擎中的请求数已达上限。',
   'sentence.kv_reservation': '它预测的 {need} 个 token 放不下：KV 池中空闲且未预留的 token 有 {have} 个。',
+  'sentence.rank_requests': '它的前端在这个 rank 上有 {need} 个请求；据最后一条消息，那里有 {have} 个在等待或运行。',
   'sentence.cached_prompt': '其提示词有 {need} 个 token，认为其中 {have} 个已缓存在这里。',
   'sentence.fair_share': '服务过载，且其客户端的用量超过均分份额。',
   'sentence.kv_pool': '即使单独运行，它也放不进 KV 池。',
