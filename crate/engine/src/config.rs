@@ -6,6 +6,7 @@ pub(crate) mod kv_groups;
 pub(crate) mod routing;
 pub(crate) mod sglang;
 pub(crate) mod speculation;
+pub(crate) mod trtllm;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::custom_scheduler::CustomScheduler;
 use routing::{RouterConstants, RouterView};
 use sglang::SglangRules;
 use speculation::Speculation;
+use trtllm::TrtllmRules;
 
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,11 +85,13 @@ pub enum SchedulerKind {
     Slora,
     /// SGLang: batches of prompts before batches of decodes, a radix tree of prefixes.
     Sglang,
+    /// TensorRT-LLM: a capacity scheduler for the KV memory, then a micro-batch scheduler for the token budget.
+    Trtllm,
 }
 
 impl SchedulerKind {
     /// Every one.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Static,
         Self::Orca,
         Self::Vllm,
@@ -96,6 +100,7 @@ impl SchedulerKind {
         Self::VllmV1,
         Self::Slora,
         Self::Sglang,
+        Self::Trtllm,
     ];
 }
 
@@ -297,6 +302,8 @@ pub struct PoolConfig {
     pub vllm: VllmRules,
     /// The settings of SGLang's scheduler.
     pub sglang: SglangRules,
+    /// The settings of TensorRT-LLM's scheduler.
+    pub trtllm: TrtllmRules,
     /// Speculative decoding (vLLM v1); `None`: requests decode a token each.
     pub speculation: Option<Speculation>,
     /// Whether a request is admitted only with memory for its prompt and longest output, so that no request is ever preempted
@@ -448,6 +455,7 @@ impl Default for PoolConfig {
             prefix_cache: false,
             vllm: VllmRules::default(),
             sglang: SglangRules::default(),
+            trtllm: TrtllmRules::default(),
             speculation: None,
             reserve: false,
             preemption: Preemption::Recompute,

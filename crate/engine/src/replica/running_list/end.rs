@@ -205,7 +205,7 @@ fn end_of(
     // What is behind the end of the output is dropped.
     entry.computed -= wrong + (right + 1 - tokens);
     entry.awaited = entry.awaited.saturating_sub(1 + scheduled.drafts);
-    if is_told_late {
+    if is_told_late || context.facts.caches_when_computed {
         // A block that an answer fills is cached when its last token is known.
         let findable = context.config.findable_tokens(entry.known);
         kv.cache_blocks(id, (entry.computed - entry.under_way).min(findable), &mut entry.held);

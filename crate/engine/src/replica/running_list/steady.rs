@@ -208,7 +208,9 @@ impl RunningList {
             entry.awaited += formed - ended;
         }
         kv.write_down(entry.computed, &mut entry.held);
-        if formed > 0 {
+        if context.facts.caches_when_computed {
+            kv.cache_blocks(id, entry.computed - entry.under_way, &mut entry.held);
+        } else if formed > 0 {
             kv.cache_blocks(id, known_at_form, &mut entry.held);
         }
         let i = id.index();
@@ -538,21 +540,31 @@ fn change_blocks(
         };
         let Some(place) = RunningList::place(context, event.id).filter(is_member) else { continue };
         match event.kind {
-            BlockEventKind::Full => fill_block(list, replica, (event, place), lag),
+            BlockEventKind::Full => fill_block(list, replica, context, (event, place), lag),
             BlockEventKind::Skipped => skip_block(list, replica, (event, place), lag),
         }
     }
 }
 
-/// A block of a request is full, unless its last token is not known when the iteration is formed.
-fn fill_block(list: &mut RunningList, replica: &mut Replica, (event, place): (BlockEvent, u32), lag: u64) {
+/// A block of a request is full, unless its last token is not known when the iteration is formed, or, where that counts, not computed.
+fn fill_block(
+    list: &mut RunningList,
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    (event, place): (BlockEvent, u32),
+    lag: u64,
+) {
     let Replica { kv, .. } = replica;
     let entry = &mut list.entries[place as usize];
     let Some(tokens) = kv.next_named_block(event.id, &entry.held) else { return };
     let formed = event.step - event.joined;
-    let computed = entry.computed + formed as u32 + 1;
-    let known = entry.known + formed.saturating_sub(lag) as u32;
-    if computed.min(known) < tokens {
+    let ended = formed.saturating_sub(lag) as u32;
+    let there = if context.facts.caches_when_computed {
+        entry.computed - entry.under_way + ended
+    } else {
+        (entry.computed + formed as u32 + 1).min(entry.known + ended)
+    };
+    if there < tokens {
         return expect_full(list, replica, place, event.step + 1);
     }
     kv.write_down(tokens, &mut entry.held);
