@@ -13,6 +13,7 @@ mod pools;
 mod sglang;
 pub(crate) mod steps;
 mod toy;
+mod trtllm;
 pub(crate) mod why;
 
 use std::sync::Arc;

@@ -208,9 +208,7 @@ impl RunningList {
             entry.awaited += formed - ended;
         }
         kv.write_down(entry.computed, &mut entry.held);
-        if context.facts.caches_when_computed {
-            kv.cache_blocks(id, entry.computed - entry.under_way, &mut entry.held);
-        } else if formed > 0 {
+        if formed > 0 && !context.facts.caches_when_computed {
             kv.cache_blocks(id, known_at_form, &mut entry.held);
         }
         let i = id.index();
@@ -342,6 +340,21 @@ impl RunningList {
         group.ended_us = context.now_us;
         group.left.retain(|left| left.to > number + 1);
         others
+    }
+
+    /// Others find what iterations that have ended computed of requests outside the group; for those in it that is seen to by itself.
+    pub(in crate::replica) fn cache_computed(
+        &mut self,
+        replica: &mut Replica,
+        context: &ScheduleContext<'_>,
+    ) {
+        for &place in &self.order {
+            let entry = &mut self.entries[place as usize];
+            if !entry.is_in_group {
+                let tokens = computed_behind_prompt(context, entry, 0);
+                replica.kv.cache_blocks(entry.id, tokens, &mut entry.held);
+            }
+        }
     }
 
     /// Writes all of the group down.
@@ -546,6 +559,12 @@ fn change_blocks(
     }
 }
 
+/// Tokens of a request that are computed when so many further iterations have ended; 0 as long as a part of its prompt is under way.
+fn computed_behind_prompt(context: &ScheduleContext<'_>, entry: &RunningRequest, ended: u32) -> u32 {
+    let computed = entry.computed - entry.under_way + ended;
+    if computed < context.requests[entry.id].prompt { 0 } else { computed }
+}
+
 /// A block of a request is full, unless its last token is not known when the iteration is formed, or, where that counts, not computed.
 fn fill_block(
     list: &mut RunningList,
@@ -560,7 +579,7 @@ fn fill_block(
     let formed = event.step - event.joined;
     let ended = formed.saturating_sub(lag) as u32;
     let there = if context.facts.caches_when_computed {
-        entry.computed - entry.under_way + ended
+        computed_behind_prompt(context, entry, ended)
     } else {
         (entry.computed + formed as u32 + 1).min(entry.known + ended)
     };

@@ -148,12 +148,14 @@ impl State {
         let mut step = MicroBatch::new(context.config, std::mem::take(&mut batch.scheduled));
         // Paused requests come before those that were started after them, so that these are not taken for granted.
         let stop = if self.paused.is_empty() && list.form_steady(replica, context, batch, step.budget) {
+            list.cache_computed(replica, context);
             step.budget -= batch.decodes;
             let stop = self.admit_waiting(list, replica, context, &mut step);
             list.formed_beside(&step.scheduled);
             stop
         } else {
             list.settle(replica, context);
+            list.cache_computed(replica, context);
             match context.config.trtllm.capacity_scheduler_policy {
                 CapacityPolicy::GuaranteedNoEvict => self.schedule_all(list, replica, context, &mut step),
                 CapacityPolicy::MaxUtilization => self.schedule_what_fits(list, replica, context, &mut step),
