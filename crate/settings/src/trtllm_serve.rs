@@ -4,17 +4,18 @@
 use crate::diagnostic::Diagnostic;
 use crate::notes::Traffic;
 use crate::parameters::{Id, Value};
-use crate::scenario::Scenario;
+use crate::scenario::{AdapterRanks, Scenario};
 use crate::server_flags::ServerFlags;
 
 /// Settings of the service that the command or its first line stands for without a flag of their own.
 const NOT_FLAGS: [Id; 5] = [Id::SchedulerKind, Id::FleetGpu, Id::FleetModel, Id::KvPool, Id::CapturedTokens];
 
-/// The command, a flag a line, behind the file of options, and comments with what it leaves out.
+/// The command, a flag a line, behind the file of options, and comments with what it leaves out. `traffic` is what a trace carries in the
+/// place of generated requests: without adapters in it, no option is about them.
 ///
 /// # Errors
 /// [`Diagnostic`] where the scheduler is not TensorRT-LLM's.
-pub fn trtllm_serve(scenario: &Scenario, _traffic: Option<&Traffic>) -> Result<String, Diagnostic> {
+pub fn trtllm_serve(scenario: &Scenario, traffic: Option<&Traffic>) -> Result<String, Diagnostic> {
     let scheduler = scenario.choice(Id::SchedulerKind);
     if scheduler != "trtllm" {
         let message = format!(
@@ -31,7 +32,7 @@ pub fn trtllm_serve(scenario: &Scenario, _traffic: Option<&Traffic>) -> Result<S
     flags.number("max_batch_size", Id::MaxRunning);
     flags.number("max_num_tokens", Id::BatchMaxTokens);
     flags.number("max_seq_len", Id::MaxRequestTokens);
-    let options = options(&mut flags);
+    let options = options(&mut flags) + &adapters(&mut flags, traffic);
     flags.leave_out(Id::Replicas, &Value::Number(1.0), "start as many servers, and a router before them");
     flags.leave_out(Id::Router, &Value::Choice("round_robin"), "how that router spreads requests");
     let why = "quotas and its queue belong to a proxy before TensorRT-LLM";
@@ -82,6 +83,21 @@ fn options(flags: &mut ServerFlags<'_>) -> String {
         lines.push("  dtype: fp8".to_owned());
     }
     lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Those of them that are about adapters.
+fn adapters(flags: &mut ServerFlags<'_>, traffic: Option<&Traffic>) -> String {
+    let scenario = flags.scenario;
+    flags.covered.extend([Id::AdapterMemory, Id::MaxLoras, Id::MaxLoraRank, Id::MaxCpuLoras]);
+    let generated = scenario.adapter_ranks();
+    let largest = traffic.map_or(generated.largest, |traffic| traffic.largest_rank);
+    if largest == 0 {
+        return String::new();
+    }
+    let rank = scenario.slot_rank(AdapterRanks { largest, ..generated });
+    let slots =
+        scenario.is_active(Id::MaxLoras).then(|| format!("  max_loras: {}\n", scenario.whole(Id::MaxLoras)));
+    format!("lora_config:\n  max_lora_rank: {rank}\n{}", slots.unwrap_or_default())
 }
 
 #[cfg(test)]

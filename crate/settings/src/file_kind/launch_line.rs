@@ -110,7 +110,7 @@ const FLAGS: [(&[&str], Id, Meaning); 37] = [
 ];
 
 /// Keys of TensorRT-LLM's file of options (`--extra_llm_api_options`), where a script writes it, with the parameter of each.
-const OPTIONS: [(&str, Id, Meaning); 10] = [
+const OPTIONS: [(&str, Id, Meaning); 11] = [
     ("enable_chunked_prefill", Id::ChunkedPrefill, Meaning::LowerCase),
     ("capacity_scheduler_policy", Id::CapacityPolicy, Meaning::LowerCase),
     ("context_chunking_policy", Id::ChunkingPolicy, Meaning::LowerCase),
@@ -121,6 +121,7 @@ const OPTIONS: [(&str, Id, Meaning); 10] = [
     ("max_num_tokens", Id::BatchMaxTokens, Meaning::Number),
     ("max_seq_len", Id::MaxRequestTokens, Meaning::Number),
     ("max_lora_rank", Id::MaxLoraRank, Meaning::Number),
+    ("max_loras", Id::MaxLoras, Meaning::Number),
 ];
 
 /// What the file of options sets that a script of TensorRT-LLM writes, as `PATH=VALUE`.
