@@ -7,6 +7,7 @@ pub(crate) mod ranks;
 pub(crate) mod routing;
 pub(crate) mod sglang;
 pub(crate) mod speculation;
+pub(crate) mod trtllm;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::custom_scheduler::CustomScheduler;
 use routing::{RouterConstants, RouterView};
 use sglang::SglangRules;
 use speculation::Speculation;
+use trtllm::TrtllmRules;
 
 /// How requests are spread over the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,11 +87,13 @@ pub enum SchedulerKind {
     Slora,
     /// SGLang: batches of prompts before batches of decodes, a radix tree of prefixes.
     Sglang,
+    /// TensorRT-LLM: a capacity scheduler for the KV memory, then a micro-batch scheduler for the token budget.
+    Trtllm,
 }
 
 impl SchedulerKind {
     /// Every one.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Static,
         Self::Orca,
         Self::Vllm,
@@ -98,6 +102,7 @@ impl SchedulerKind {
         Self::VllmV1,
         Self::Slora,
         Self::Sglang,
+        Self::Trtllm,
     ];
 }
 
@@ -301,6 +306,8 @@ pub struct PoolConfig {
     pub vllm: VllmRules,
     /// The settings of SGLang's scheduler.
     pub sglang: SglangRules,
+    /// The settings of TensorRT-LLM's scheduler.
+    pub trtllm: TrtllmRules,
     /// Speculative decoding (vLLM v1); `None`: requests decode a token each.
     pub speculation: Option<Speculation>,
     /// Whether a request is admitted only with memory for its prompt and longest output, so that no request is ever preempted
@@ -453,6 +460,7 @@ impl Default for PoolConfig {
             prefix_cache: false,
             vllm: VllmRules::default(),
             sglang: SglangRules::default(),
+            trtllm: TrtllmRules::default(),
             speculation: None,
             reserve: false,
             preemption: Preemption::Recompute,

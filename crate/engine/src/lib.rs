@@ -42,6 +42,7 @@ pub use config::ranks::{DataParallel, Lockstep, RankChoice};
 pub use config::routing::{CountSource, IndexKind, MissTarget, RouterConstants, RouterView};
 pub use config::sglang::{RadixEviction, RetractionPolicy, SchedulePolicy, SglangRules};
 pub use config::speculation::{Acceptance, DraftMethod, DraftSchedule, MOST_DRAFTS, Speculation};
+pub use config::trtllm::{CapacityPolicy, ChunkingPolicy, TrtllmRules};
 pub use config::{
     CountChange, Equals, FleetConfig, LongPrefill, Pool, PoolConfig, Preemption, RouterKind, SchedulerKind,
     VllmRules,

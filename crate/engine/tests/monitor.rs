@@ -14,7 +14,7 @@ use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::timeline::IterationRun;
 use servescope_engine::{
     Fleet, FleetConfig, Outcome, PoolConfig, Preemption, Rejection, Report, SchedulerKind, SglangRules,
-    VllmRules,
+    TrtllmRules, VllmRules,
 };
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -72,12 +72,13 @@ prop_compose! {
             scheduler, replicas, blocks, max_requests, preemption, block_size: 1, max_request_tokens: 500,
             vllm,
             sglang: SglangRules { overlap_schedule: async_scheduling, ..SglangRules::default() },
+            trtllm: TrtllmRules { overlap_schedule: async_scheduling, ..TrtllmRules::default() },
             ..PoolConfig::default()
         };
         // An iteration that is scheduled before the last token is there computes one more for a request that ends before its
         // `max_tokens`; no client holds that.
         let ends_are_known = trace.max_tokens == trace.output_tokens;
-        let forms_ahead = matches!(scheduler, SchedulerKind::VllmV1 | SchedulerKind::Sglang);
+        let forms_ahead = matches!(scheduler, SchedulerKind::VllmV1 | SchedulerKind::Sglang | SchedulerKind::Trtllm);
         let wastes = forms_ahead && async_scheduling && !ends_are_known;
         let rules = FleetConfig { queue_timeout_us, ..FleetConfig::default() };
         (fleet(Arc::new(trace), (rules, config), cost).run(), queue_timeout_us, wastes)

@@ -9,7 +9,8 @@ use servescope_engine::Outcome;
 use servescope_lab::run::Run;
 use servescope_settings::scenario::Scenario;
 
-const SCHEDULERS: [&str; 8] = ["slora", "lightllm", "static", "orca", "vllm", "sarathi", "vllm_v1", "sglang"];
+const SCHEDULERS: [&str; 9] =
+    ["slora", "lightllm", "static", "orca", "vllm", "sarathi", "vllm_v1", "sglang", "trtllm"];
 const COSTS: [&str; 4] = ["linear", "profile", "roofline", "kernels"];
 const ADAPTERS: [&str; 4] = ["0", "1", "8", "200"];
 

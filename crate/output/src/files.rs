@@ -88,7 +88,7 @@ mod tests {
 
         #[test]
         fn files_of_any_run_are_sound(
-            scheduler in prop::sample::select(&["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1", "sglang"][..]),
+            scheduler in prop::sample::select(&["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1", "sglang", "trtllm"][..]),
             replicas in 1u32..5, rate in 0.5..12f64, pool in prop::sample::select(&["3000", "9000"][..]), seed in 0u32..99,
         ) {
             let (replicas, rate, seed) = (replicas.to_string(), rate.to_string(), seed.to_string());

@@ -98,10 +98,13 @@ impl ExpectedError {
 
 impl Scenario {
     /// The error to expect, from the nearest measured deployments; `None` for models of iteration times that no measured
-    /// deployment can be run with, and for SGLang without measured kernels.
+    /// deployment can be run with, for SGLang without measured kernels, and for TensorRT-LLM.
     pub fn expected_error(&self) -> Option<ExpectedError> {
         // A measured server has the scheduler and the kernels of one engine. SGLang's rows without kernels were answered with another
         // host time than that of a scenario.
+        if self.is_trtllm() {
+            return None;
+        }
         let times = match (self.cost_kind(), self.kernel_engine(), self.is_sglang()) {
             (CostKind::Kernels, KernelEngine::Vllm, false) => "kernels",
             (CostKind::Kernels, KernelEngine::Sglang, true) => "sglang_kernels",

@@ -30,6 +30,7 @@ mod server_flags;
 pub mod sglang_serve;
 mod shipped;
 pub mod tables;
+pub mod trtllm_serve;
 pub mod vidur;
 pub mod vllm_serve;
 pub mod yaml_text;

@@ -22,6 +22,7 @@ mod service;
 mod sglang;
 mod speculation;
 mod timed;
+mod trtllm;
 pub mod vllm;
 mod workload;
 
@@ -218,6 +219,7 @@ impl Scenario {
             Id::MemoryMargin => self.usual_margin(),
             Id::BlockSize => self.usual_block_size(),
             Id::PrefillChunk => self.usual_prefill_chunk(),
+            Id::ChunkedPrefill => Value::Flag(!self.is_trtllm()),
             Id::CostKind => self.usual_cost(),
             Id::KernelEngine => self.usual_kernel_engine(),
             Id::RankPasses => self.usual_rank_passes(),
@@ -262,6 +264,21 @@ impl Scenario {
         self.values[id as usize].is_some()
     }
 
+    /// The parameters whose defaults depend on the scheduler.
+    const DEFAULTS_BY_SCHEDULER: &'static [Id] = &[
+        Id::AdapterMemory,
+        Id::MaxRequestTokens,
+        Id::BatchMaxTokens,
+        Id::MaxRunning,
+        Id::Watermark,
+        Id::MemoryMargin,
+        Id::BlockSize,
+        Id::CapturedTokens,
+        Id::PrefillChunk,
+        Id::ChunkedPrefill,
+        Id::KernelEngine,
+    ];
+
     /// The parameters whose defaults, in [`Scenario::default_of`], depend on this one beside the other settings.
     pub(crate) fn defaults_from(&self, id: Id) -> &'static [Id] {
         let is_vllm_v1 = self.is_vllm_v1();
@@ -281,6 +298,7 @@ impl Scenario {
                 Id::PrefillFactor,
             ],
             _ if self.is_sglang() => self.sglang_defaults_from(id),
+            _ if self.is_trtllm() => self.trtllm_defaults_from(id),
             Id::MaxTotalTokens | Id::MaxRequestTokens if !is_vllm_v1 => &[Id::BatchMaxTokens],
             Id::MaxTotalTokens if is_vllm_v1 && self.cost_kind() == CostKind::Linear => {
                 &[Id::MaxRequestTokens, Id::BatchMaxTokens, Id::MaxRunning]
@@ -307,18 +325,7 @@ impl Scenario {
             Id::MaxRunning if is_vllm_v1 => &[Id::BatchMaxTokens, Id::CapturedTokens],
             Id::FleetGpu => &[Id::CapturedTokens, Id::CostKind],
             Id::BatchMaxTokens | Id::MaxRunning => &[Id::CapturedTokens],
-            Id::SchedulerKind => &[
-                Id::AdapterMemory,
-                Id::MaxRequestTokens,
-                Id::BatchMaxTokens,
-                Id::MaxRunning,
-                Id::Watermark,
-                Id::MemoryMargin,
-                Id::BlockSize,
-                Id::CapturedTokens,
-                Id::PrefillChunk,
-                Id::KernelEngine,
-            ],
+            Id::SchedulerKind => Self::DEFAULTS_BY_SCHEDULER,
             _ => &[],
         }
     }

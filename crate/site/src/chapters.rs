@@ -23,6 +23,7 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
             PARAMETERS,
             "orders",
             "sglang",
+            "tensorrt-llm",
             "gateway",
             "adapters",
             "fleets",

@@ -19,7 +19,7 @@ import { checkState, checkWords, configurationName, headroomWords, limitOf, tigh
 import { capacity } from '../i18n/en/capacity.js';
 
 /** Schedulers whose servers are started by a command that is known. */
-const STARTED: readonly unknown[] = ['vllm_v1', 'sglang'];
+const STARTED: readonly unknown[] = ['vllm_v1', 'sglang', 'trtllm'];
 
 function hasCommand(scheduler: unknown): boolean {
   return STARTED.includes(scheduler);

@@ -90,7 +90,6 @@ export class OpenDialog extends LightElement {
     const server = kind === 'launch_line' ? detail : '';
     return [
       is,
-      server === 'TensorRT-LLM' ? t('scheduler', { detail }) : '',
       server === 'SGLang' ? t('kernels', { detail }) : '',
       found.set.length === 0 ? '' : t('sets', { settings: list(found.set) }),
       found.unknown_flags.length === 0 ? '' : t('none', { flags: found.unknown_flags.join(', ') }),

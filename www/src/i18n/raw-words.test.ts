@@ -48,11 +48,13 @@ function given(code: string, place: string, { id, options }: Parameter): string 
     case 'repeated_key path': return id;
     case 'unknown_option options': return options.join(', ');
     case 'order_needs_slora order':
+    case 'order_not_trtllm order':
     case 'order_not_sglang order': return 'cluster';
     case 'policy_without_priority policy': return choices('scheduler.schedule_policy');
     case 'order_needs_slora names': return choices('scheduler.order');
     case 'order_needs_slora kind':
     case 'not_vllm scheduler':
+    case 'not_trtllm scheduler':
     case 'not_sglang scheduler': return choices('scheduler.kind');
     case 'unknown_check names': return 'rpm, tpm, concurrency, queue, kv, ttft';
     case 'no_kernels_of_format value':

@@ -75,7 +75,7 @@ function entries(language: 'en' | 'zh'): Entry[] {
 describe('what people type', () => {
   it.each([
     ['disaggregat', 'disaggregation'], ['prefill decode split', 'disaggregation'], ['autoscal', 'autoscaling'], ['cold start', 'autoscaling'], ['speculative', 'speculation'], ['EAGLE', 'speculation'],
-    ['agent', 'contents'], ['tool call', 'contents'], ['RadixAttention', 'sglang'], ['radix cache', 'sglang'], ['SGLang', 'sglang'], ['lpm', 'sglang'], ['retraction', 'sglang'], ['new token ratio', 'sglang'], ['mem_fraction_static', 'sglang'], ['schedule conservativeness', 'sglang'], ['EPLB', 'expert_balance'], ['DP attention', 'fleet.data_parallel_size'], ['HiCache', 'lower_tiers'], ['TensorRT', 'other_engines'], ['quantiz', 'fleet.weights'], ['benchmark', 'validation'],
+    ['agent', 'contents'], ['tool call', 'contents'], ['RadixAttention', 'sglang'], ['radix cache', 'sglang'], ['SGLang', 'sglang'], ['lpm', 'sglang'], ['retraction', 'sglang'], ['new token ratio', 'sglang'], ['mem_fraction_static', 'sglang'], ['schedule conservativeness', 'sglang'], ['EPLB', 'expert_balance'], ['DP attention', 'fleet.data_parallel_size'], ['HiCache', 'lower_tiers'], ['TensorRT', 'tensorrt-llm'], ['quantiz', 'fleet.weights'], ['benchmark', 'validation'],
     ['import', 'source'], ['compare', 'compare'], ['cite', 'citing'], ['BibTeX', 'citing'], ['引用', 'citing'], ['cheapest', 'plan'], ['why', 'why'], ['command line', 'terminal'], ['own policy', 'orders'], ['pip', 'python'],
     ['分离', 'disaggregation'], ['扩容', 'autoscaling'], ['投机', 'speculation'], ['基数树', 'sglang'], ['撤回', 'sglang'], ['智能体', 'contents'], ['量化', 'fleet.weights'], ['导入', 'source'], ['最便宜', 'plan'], ['为什么', 'why'], ['命令行', 'terminal'],
   ])('“%s” finds %s', (query, id) => {

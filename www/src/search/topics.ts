@@ -112,12 +112,14 @@ export const LIMITS: readonly Limit[] = [
     words: 'network latency round trip internet TLS streaming 网络 往返',
   },
   {
-    id: 'other_engines', row: 'scheduler of TensorRT-LLM',
-    title: { en: 'Scheduler of TensorRT-LLM: not modelled', zh: 'TensorRT-LLM 的调度器：未建模' },
+    id: 'other_engines', row: 'other engines than vLLM, SGLang and TensorRT-LLM',
+    title: { en: 'Engines other than vLLM, SGLang and TensorRT-LLM: not modelled', zh: 'vLLM、SGLang 与 TensorRT-LLM 之外的引擎：未建模' },
     instead: {
-      en: 'SGLang’s scheduler is simulated with its own measured kernels; its HiCache, speculative decoding, prefill/decode disaggregation and DP attention are not. For TensorRT-LLM, vLLM v1 with automatic prefix caching and TensorRT-LLM’s kernels is the nearest. Validation compares measured runs of all three.',
-      zh: 'SGLang 的调度器已模拟，并使用其自己的实测 kernel；其 HiCache、投机解码、预填充与解码分离和 DP attention 没有模拟。对于 TensorRT-LLM，最接近的是开启自动前缀缓存的 vLLM v1 加 TensorRT-LLM 的 kernel。“实测对照”对照这三种引擎的实测。',
+      en: 'The schedulers of vLLM, SGLang and TensorRT-LLM are simulated, with the measured kernels of each. vLLM v1 is the nearest to most others. Not simulated of SGLang: HiCache, speculative decoding, DP attention; of TensorRT-LLM: attention-DP, partial block reuse, speculative decoding.',
+      zh: '已模拟 vLLM、SGLang 与 TensorRT-LLM 的调度器，各用自己的实测 kernel。对于其他引擎，vLLM v1 大多最接近。没有模拟的：SGLang 的 HiCache、投机解码与 DP attention；TensorRT-LLM 的 attention-DP、块的部分复用与投机解码。',
     },
+    words: 'Triton LMDeploy TGI DeepSpeed MII FasterTransformer FlashInfer',
+  },
     words: 'TensorRT TRT-LLM TRTLLM Triton LMDeploy TGI DeepSpeed MII FasterTransformer FlashInfer',
   },
   {
@@ -214,6 +216,7 @@ export const DOCS: readonly DocsPage[] = [
   { page: 'replay', title: { en: 'Replay: load for a real server', zh: '重放：向真实服务器发送负载' }, words: 'benchmark load generator load test bench serve GuideLLM 压测 基准测试' },
   { page: 'roofline', title: { en: 'How near the roofline comes to measurements', zh: 'Roofline 与实测的差距' }, words: 'FLOPs bandwidth MFU 屋顶线' },
   { page: 'sglang', title: { en: 'SGLang\'s scheduler: radix cache, retraction, defaults', zh: 'SGLang 的调度器：基数树缓存、撤回与默认值' }, words: 'sglang.launch_server RadixAttention radix attention radix tree radix cache LPM longest prefix match schedule policy retraction retract new_token_ratio new token ratio mem_fraction_static schedule conservativeness chunked_prefill_size mixed chunk overlap schedule 基数树 最长前缀匹配 撤回 调度保守度 新 token 比例 静态显存比例' },
+  { page: 'tensorrt-llm', title: { en: 'TensorRT-LLM\'s scheduler: capacity policies, chunks, block reuse', zh: 'TensorRT-LLM 的调度器：容量策略、分块与块复用' }, words: 'TensorRT TRT-LLM TRTLLM trtllm-serve GUARANTEED_NO_EVICT MAX_UTILIZATION capacity scheduler policy max_num_tokens max_batch_size free_gpu_memory_fraction enable_block_reuse tokens_per_block context chunking paused request 容量策略 保证不驱逐 最大利用率 暂停' },
   { page: 'terminal', title: { en: 'The terminal: the command line', zh: '终端：命令行' }, words: 'command line CLI shell install binary script servescope 命令行 安装' },
   { page: 'tutorial', title: { en: 'Tutorial: what do bursts cost?', zh: '教程：突发的代价' }, words: 'start example walk-through 入门' },
   { page: 'validation', title: { en: 'How each figure of the Validation tab is made', zh: '“实测对照”中的每张图如何得到' }, words: 'reproduce paper figures source 论文 复现' },

@@ -19,6 +19,12 @@ pub enum Reserve {
         /// Its share of the memory.
         static_share: f64,
     },
+    /// TensorRT-LLM takes a share of what weights, activations and context leave free (tensorrt_llm/_torch/pyexecutor/_util.py,
+    /// `_cal_max_memory`). What its own profiling run measures is estimated here.
+    Trtllm {
+        /// Its share of the free memory (`free_gpu_memory_fraction`).
+        free_fraction: f64,
+    },
     /// What vLLM counts when it starts; the share outside its own is left alone.
     Vllm {
         /// Its share of the memory (`--gpu-memory-utilization`).
@@ -96,6 +102,12 @@ impl MemoryPlan {
                 let before = vllm::other_bytes(deployment, VllmVersion::V0_33);
                 (0.0, 0.0, before * static_share, 1.0 - static_share)
             }
+            Reserve::Trtllm { .. } => (
+                activation_bytes(deployment, &ask.largest),
+                0.0,
+                vllm::other_bytes(deployment, VllmVersion::V0_33),
+                0.0,
+            ),
             Reserve::Vllm { utilization, version } => (
                 vllm::activation_bytes(deployment, &ask.largest, version),
                 vllm::graph_bytes(deployment, &ask.largest, version),
@@ -109,12 +121,15 @@ impl MemoryPlan {
         let (kv_bytes, margin_bytes, left) = if ask.kv_bytes > 0.0 {
             (ask.kv_bytes, (left - ask.kv_bytes).max(0.0), left)
         } else {
-            let margin_bytes = memory_bytes * margin;
+            let margin_bytes = match ask.reserve {
+                Reserve::Trtllm { free_fraction } => left.max(0.0) * (1.0 - free_fraction),
+                _ => memory_bytes * margin,
+            };
             let left = left - margin_bytes;
             (left.max(0.0), margin_bytes, left)
         };
         let pool = match ask.reserve {
-            Reserve::Margin(_) | Reserve::Sglang { .. } => {
+            Reserve::Margin(_) | Reserve::Sglang { .. } | Reserve::Trtllm { .. } => {
                 Pool::of_tokens(kv_bytes, kv_token_bytes, ask.block_size)
             }
             Reserve::Vllm { version, .. } => Pool::of_groups(deployment, ask, version, (kv_bytes, target)),

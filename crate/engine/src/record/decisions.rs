@@ -77,6 +77,11 @@ pub enum Test {
     /// KV tokens that the request may take with its longest output and a page more, with those free or evictable beside what running
     /// requests are expected to need; SGLang's, passes below equality.
     ExpectedTokens,
+    /// KV blocks that the request may come to need, with its longest output, with those free that no running request may; `TensorRT-LLM`'s,
+    /// passes up to equality.
+    UnreservedBlocks,
+    /// The first block of the prompt that is not cached is computed for another request of the same decision.
+    PrefixUnderWay,
     /// Prompts of a batch, the candidate included, with the most that it may have; SGLang's.
     PromptCount,
     /// Prompt tokens, with those left of the token budget of the iteration.
@@ -120,6 +125,8 @@ impl Test {
             Self::KvBlocks => "kv_blocks",
             Self::PeakTokens => "peak_tokens",
             Self::ExpectedTokens => "expected_tokens",
+            Self::UnreservedBlocks => "unreserved_blocks",
+            Self::PrefixUnderWay => "prefix_under_way",
             Self::PromptCount => "prompt_count",
             Self::TokenBudget => "token_budget",
             Self::RunningCap => "running_cap",

@@ -199,6 +199,8 @@ pub(crate) struct SchedulerFacts {
     pub(crate) max_queued_tokens: Option<u32>,
     /// How prefixes are kept for requests that have the same, where that is asked for.
     pub(crate) caches_prefixes: PrefixCaching,
+    /// Others find a block when the batch that filled it has ended, not when that was formed.
+    pub(crate) caches_when_computed: bool,
     /// Layers of different attention form groups with blocks of their own, and those with a window keep its tokens only
     /// ([`PoolConfig::kv_groups`]). Otherwise every token of every layer is kept.
     pub(crate) groups_layers: bool,
@@ -250,6 +252,7 @@ impl SchedulerFacts {
             lengths: LengthRule::Rejected,
             max_queued_tokens: None,
             caches_prefixes: PrefixCaching::None,
+            caches_when_computed: false,
             groups_layers: false,
             allocation: if config.reserve { BlockAllocation::ForRequest } else { BlockAllocation::OnDemand },
             counts_tokens: false,

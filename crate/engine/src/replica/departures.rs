@@ -43,6 +43,12 @@ impl Replica {
         self.adapters.waits(context.adapter(id).0);
     }
 
+    /// The same, and it stands in the waiting queue again.
+    pub(crate) fn requeue(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
+        self.waits_again(context, id);
+        self.waiting.come_back(context.trace, id, context.arrival_us(id), false);
+    }
+
     /// So many tokens of a waiting request are to be computed from now on.
     pub(crate) fn changes_prompt(&mut self, context: &mut ScheduleContext<'_>, id: RequestId, tokens: u32) {
         let before = std::mem::replace(&mut context.requests[id].prompt, tokens);

@@ -8,6 +8,7 @@ mod sarathi;
 mod sglang;
 pub(crate) mod slora;
 mod static_batch;
+mod trtllm;
 mod vllm;
 mod vllm_v1;
 
@@ -37,6 +38,7 @@ impl SchedulerKind {
             Self::VllmV1 => Arc::new(vllm_v1::VllmV1),
             Self::Slora => Arc::new(slora::Slora),
             Self::Sglang => Arc::new(sglang::Sglang),
+            Self::Trtllm => Arc::new(trtllm::Trtllm),
         }
     }
 }

@@ -122,8 +122,10 @@ fn an_iteration_waits_for_the_adapters_that_it_loads() {
 #[test]
 fn adapters_are_loaded_ahead_behind_other_iterations() {
     let rows: Vec<(f64, u32, u32, u32)> = (0..3).map(|adapter| (0.0, 20, 30, adapter)).collect();
-    // S-LoRA offloads what no request uses whenever a request ends, also what it loaded ahead; SGLang loads nothing ahead.
-    let loads_ahead = |kind: &SchedulerKind| !matches!(kind, SchedulerKind::Slora | SchedulerKind::Sglang);
+    // S-LoRA offloads what no request uses whenever a request ends, also what it loaded ahead; SGLang and TensorRT-LLM load nothing ahead.
+    let loads_ahead = |kind: &SchedulerKind| {
+        !matches!(kind, SchedulerKind::Slora | SchedulerKind::Sglang | SchedulerKind::Trtllm)
+    };
     for scheduler in SchedulerKind::ALL.into_iter().filter(loads_ahead) {
         let of = |prefetch| {
             let adapters = AdapterConfig { prefetch, ..UNIFIED };

@@ -6,10 +6,10 @@ use servescope_engine::queue::OutputAccounting;
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::queue::{Lift, Prediction, TokenCost, VtcConfig};
 use servescope_engine::{
-    Acceptance, AdapterConfig, AdapterLoading, AdapterMemory, DataParallel, DraftMethod, DraftSchedule,
-    Equals, HostCache, HostEviction, KvGroup, KvGroups, KvGroupsOfKind, LongPrefill, MOST_DRAFTS,
-    OffloadConnector, PoolConfig, Preemption, RadixEviction, RetractionPolicy, SchedulePolicy, SchedulerKind,
-    SglangRules, Speculation, VllmRules,
+    Acceptance, AdapterConfig, AdapterLoading, AdapterMemory, CapacityPolicy, ChunkingPolicy, DataParallel,
+    DraftMethod, DraftSchedule, Equals, HostCache, HostEviction, KvGroup, KvGroups, KvGroupsOfKind,
+    LongPrefill, MOST_DRAFTS, OffloadConnector, PoolConfig, Preemption, RadixEviction, RetractionPolicy,
+    SchedulePolicy, SchedulerKind, SglangRules, Speculation, TrtllmRules, VllmRules,
 };
 use servescope_workload::trace::{ClosedLoop, LabelMaker, NO_REQUEST, PrefixBlocks, Request, TraceMetadata};
 use servescope_workload::{BASE_MODEL, Trace};
@@ -140,6 +140,21 @@ prop_compose! {
 }
 
 prop_compose! {
+    /// Rules of TensorRT-LLM's scheduler.
+    pub(crate) fn any_trtllm()(
+        capacity_scheduler_policy in prop_oneof![
+            Just(CapacityPolicy::GuaranteedNoEvict), Just(CapacityPolicy::MaxUtilization),
+        ],
+        context_chunking in prop_oneof![
+            Just(None), Just(Some(ChunkingPolicy::FirstComeFirstServed)), Just(Some(ChunkingPolicy::EqualProgress)),
+        ],
+        overlap_schedule in any::<bool>(),
+    ) -> TrtllmRules {
+        TrtllmRules { capacity_scheduler_policy, context_chunking, overlap_schedule }
+    }
+}
+
+prop_compose! {
     pub(crate) fn any_config()(
         scheduler in prop::sample::select(&SchedulerKind::ALL[..]),
         replicas in 1u32..4,
@@ -161,7 +176,7 @@ prop_compose! {
         ],
         lora_compute in any::<bool>(),
         (rules, max_model_len) in any_rules(),
-        sglang in any_sglang(),
+        (sglang, trtllm) in (any_sglang(), any_trtllm()),
         adapters in any_adapters(),
         kv_groups in any_groups(),
         speculation in any_speculation(),
@@ -180,6 +195,7 @@ prop_compose! {
             data_parallel: DataParallel::ONE,
             vllm: VllmRules::default(),
             sglang: SglangRules::default(),
+            trtllm,
             speculation,
             blocks: if block_size == 1 { blocks * 8 } else { blocks },
         };
@@ -193,6 +209,7 @@ prop_compose! {
                     ..config
                 }
             }
+            SchedulerKind::Trtllm => PoolConfig { max_request_tokens: max_model_len, ..config },
             SchedulerKind::VllmV1 => {
                 let config = PoolConfig { max_batch_tokens: max_batch_tokens.max(max_requests), ..config };
                 // Without chunks the longest request has to fit the budget.
@@ -380,7 +397,9 @@ prop_compose! {
 /// A model on this many stages as a scheduler runs on.
 pub(crate) fn on_its_stages(scheduler: SchedulerKind, cost: Toy) -> Toy {
     match scheduler {
-        SchedulerKind::LightLlm | SchedulerKind::Slora | SchedulerKind::Sglang => Toy { stages: 1, ..cost },
+        SchedulerKind::LightLlm | SchedulerKind::Slora | SchedulerKind::Sglang | SchedulerKind::Trtllm => {
+            Toy { stages: 1, ..cost }
+        }
         _ => cost,
     }
 }

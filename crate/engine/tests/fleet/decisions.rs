@@ -21,6 +21,7 @@ fn is_true_to_its_numbers(decision: &Decision, config: &PoolConfig) -> bool {
         (Verdict::Admitted | Verdict::Loads | Verdict::SwappedIn, Test::KvBlocks) => {
             need <= have + config.watermark_blocks
         }
+        (Verdict::Admitted, Test::UnreservedBlocks) => need <= have,
         (Verdict::Admitted, Test::PeakTokens | Test::ExpectedTokens) => need < have,
         // The last block of an index may end behind the prompt's last token that is looked up, never behind the prompt.
         (Verdict::Routed, Test::CachedPrompt) => have <= need,
@@ -71,7 +72,8 @@ fn check(report: &Report, config: &PoolConfig, stages: u32) -> Result<(), TestCa
         let times = joined.get(&RequestId::new(id as u32)).copied().unwrap_or(0);
         let is_begun = report.scheduled_us(id).is_some();
         // A client may go away before the first stage takes the batch of its request.
-        let is_formed_ahead = stages > 1 || config.scheduler == SchedulerKind::VllmV1;
+        let is_formed_ahead =
+            stages > 1 || matches!(config.scheduler, SchedulerKind::VllmV1 | SchedulerKind::Trtllm);
         let has_begun = is_begun || is_formed_ahead && report.results[id].outcome == Outcome::Cancelled;
         // One that was preempted last may still wait.
         prop_assert!(times <= preemptions + u32::from(has_begun), "request {} joins {} times", id, times);

@@ -14,6 +14,7 @@ mod ranks;
 mod sglang;
 pub(crate) mod steps;
 mod toy;
+mod trtllm;
 pub(crate) mod why;
 
 use std::sync::Arc;
@@ -91,7 +92,8 @@ proptest! {
         check_memory(&report);
         if cost.stages == 1 {
             let passes_over = config.adapters.memory == AdapterMemory::Slots;
-            let has_own_order = config.scheduler == SchedulerKind::Sglang;
+            // TensorRT-LLM passes prompts over that wait for a prefix, or for a larger part of the budget.
+            let has_own_order = matches!(config.scheduler, SchedulerKind::Sglang | SchedulerKind::Trtllm);
             let is_in_turn = !passes_over && !has_own_order && matches!(queueing.policy, QueuePolicy::Fcfs | QueuePolicy::Rpm { .. });
             check_work(&report, is_in_turn);
         }
@@ -174,7 +176,8 @@ proptest! {
         let mut heard = heard.lock().unwrap().clone();
         reported.sort_by_cached_key(key);
         heard.sort_by_cached_key(key);
-        let forms_ahead = matches!(config.scheduler, SchedulerKind::VllmV1 | SchedulerKind::Sglang);
+        let forms_ahead =
+            matches!(config.scheduler, SchedulerKind::VllmV1 | SchedulerKind::Sglang | SchedulerKind::Trtllm);
         if !forms_ahead || cost.stages > 1 {
             prop_assert_eq!(reported, heard);
             return Ok(());
@@ -354,11 +357,14 @@ proptest! {
         let speculation =
             config.speculation.map(|own| Speculation { acceptance: Acceptance::Recorded, ..own });
         let config = PoolConfig { speculation, ..config };
-        // A request that is rejected has no turn, so none may be: vLLM v1 and S-LoRA reject requests for which memory is too
-        // small.
+        // A request that is rejected has no turn, so none may be: vLLM v1, TensorRT-LLM and S-LoRA reject requests for which memory
+        // is too small.
         let config = match config.scheduler {
             SchedulerKind::VllmV1 => {
                 PoolConfig { blocks: 160 * config.kv_groups.count(), max_batch_tokens: config.max_batch_tokens.max(160), ..config }
+            }
+            SchedulerKind::Trtllm => {
+                PoolConfig { blocks: config.blocks.max(160), max_batch_tokens: config.max_batch_tokens.max(160), ..config }
             }
             SchedulerKind::Slora => PoolConfig { blocks: 400, max_request_tokens: 400, max_input_tokens: 400, ..config },
             _ => config,

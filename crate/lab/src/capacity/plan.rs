@@ -7,6 +7,7 @@ use servescope_settings::notes::Traffic;
 use servescope_settings::parameters::{Id, Value};
 use servescope_settings::scenario::Scenario;
 use servescope_settings::sglang_serve::sglang_serve;
+use servescope_settings::trtllm_serve::trtllm_serve;
 use servescope_settings::vllm_serve::vllm_serve;
 use servescope_traces::arrivals::trace_of;
 use servescope_traces::loaded_trace::LoadedTrace;
@@ -112,6 +113,7 @@ pub fn to_json(
             row["link"] = json!(format!("#{}", link::encode(&scenario)));
             row["vllm_serve"] = json!(vllm_serve(&scenario, traffic.as_ref()).ok());
             row["sglang_serve"] = json!(sglang_serve(&scenario, traffic.as_ref()).ok());
+            row["trtllm_serve"] = json!(trtllm_serve(&scenario, traffic.as_ref()).ok());
         }
         row
     };

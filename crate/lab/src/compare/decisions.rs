@@ -143,6 +143,8 @@ fn in_brackets(compared: &Compared) -> String {
         Test::KvBlocks => "KV blocks",
         Test::PeakTokens => "KV tokens at the worst moment",
         Test::ExpectedTokens => "KV tokens with the longest output",
+        Test::UnreservedBlocks => "KV blocks to the end of max_tokens",
+        Test::PrefixUnderWay => "its prefix is computed for another request",
         Test::PromptCount => "prompts of a batch",
         Test::TokenBudget => "token budget",
         Test::RunningCap => "cap on running requests",
@@ -162,7 +164,7 @@ fn in_brackets(compared: &Compared) -> String {
     };
     let Some((need, have)) = compared.numbers() else { return format!(" ({name})") };
     match compared.test {
-        Test::KvBlocks | Test::TokenBudget | Test::KvReservation => {
+        Test::KvBlocks | Test::UnreservedBlocks | Test::TokenBudget | Test::KvReservation => {
             format!(" ({name}: {need} needed, {have} free)")
         }
         Test::PeakTokens | Test::ExpectedTokens => format!(" ({name}: {need}, less than {have} allowed)"),
@@ -197,7 +199,8 @@ mod tests {
 
     #[test]
     fn a_smaller_cap_parts_two_runs_of_every_scheduler_and_nothing_parts_equal_ones() {
-        for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1", "sglang"] {
+        for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1", "sglang", "trtllm"]
+        {
             let of = |most: &str| run(&[("scheduler.kind", kind), ("scheduler.max_running_requests", most)]);
             let (wide, narrow) = (of("60"), of("2"));
             assert_eq!(DecisionDifference::of(&wide, &of("60")).differing(), None);

@@ -58,6 +58,8 @@ fn needed(scenario: &Scenario, limit: Id, trace: &Trace, id: usize) -> u32 {
         Id::MaxRequestTokens if scenario.is_sglang() => input.saturating_add(7),
         Id::MaxRequestTokens => input.saturating_add(max),
         // A scheduler that does not cut prompts counts the first token of the output with a recomputed prompt, too.
+        // TensorRT-LLM counts the prompt alone.
+        Id::BatchMaxTokens if scenario.is_trtllm() => input,
         Id::BatchMaxTokens if scenario.scheduler().budget_counts_decodes => input.saturating_add(max),
         _ => input,
     }
@@ -148,7 +150,8 @@ mod tests {
     #[test]
     fn the_raised_limits_accept_every_request_and_no_smaller_ones_do() {
         let trace = trace(&[[100, 50], [5000, 10], [2500, 2000], [7000, 400]]);
-        for kind in ["slora", "lightllm", "vllm", "static", "orca", "sarathi", "vllm_v1", "sglang"] {
+        for kind in ["slora", "lightllm", "vllm", "static", "orca", "sarathi", "vllm_v1", "sglang", "trtllm"]
+        {
             let scenario = scenario(&[
                 ("scheduler.kind", kind),
                 ("fleet.kv_pool", "given"),
@@ -165,8 +168,9 @@ mod tests {
             assert!(rejected(&config_of(&accepting, &trace).unwrap(), &trace).is_empty(), "{kind}");
             for &(id, tokens) in &raised.limits {
                 let mut less = accepting.clone();
-                // vLLM cuts an output at the limit, which rejects no request.
-                let below = if kind == "vllm_v1" && id == Id::MaxRequestTokens { 7000 } else { tokens - 1 };
+                // These cut an output at the limit, which rejects no request.
+                let cuts = matches!(kind, "vllm_v1" | "trtllm") && id == Id::MaxRequestTokens;
+                let below = if cuts { 7000 } else { tokens - 1 };
                 less.set(id, Value::Number(below.into())).unwrap();
                 let refused = rejected(&config_of(&less, &trace).unwrap(), &trace);
                 assert!(!refused.is_empty(), "{kind}: {} = {below}", id.row().id);

@@ -156,6 +156,22 @@ const SGLANG_SLOTS: &[(&str, &str)] = &[
     ("scheduler.priority.classes", "0,20,40"),
 ];
 
+/// Prompts longer than a small token budget, and clients that declare more than they get, in a small pool, where TensorRT-LLM's rules show.
+const TRTLLM_LOAD: &[(&str, &str)] = &[
+    ("workload.rate_rps", "12"),
+    ("workload.duration_s", "6"),
+    ("workload.adapters.count", "0"),
+    ("workload.output_tokens.high", "150"),
+    ("workload.input_tokens.high", "600"),
+    ("workload.max_tokens.kind", "cap"),
+    ("workload.max_tokens.cap", "400"),
+    ("scheduler.batch_max_tokens", "256"),
+    ("scheduler.max_total_tokens", "3000"),
+    ("scheduler.max_request_tokens", "1200"),
+    ("scheduler.enable_chunked_prefill", "true"),
+    ("fleet.kv_pool", "given"),
+];
+
 /// Short prompts on several GPUs, which are done before the host has launched what no CUDA graph covers.
 const LAUNCH_LOAD: &[(&str, &str)] = &[
     ("workload.rate_rps", "6"),
@@ -229,7 +245,7 @@ fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
     };
     LOADS
         .iter()
-        .chain(&[VLLM_LOAD, LAUNCH_LOAD, ROUTER_LOAD, HOST_LOAD, SGLANG_LOAD, SGLANG_SLOTS])
+        .chain(&[VLLM_LOAD, LAUNCH_LOAD, ROUTER_LOAD, HOST_LOAD, SGLANG_LOAD, SGLANG_SLOTS, TRTLLM_LOAD])
         .map(load)
         .collect()
 }
@@ -249,13 +265,14 @@ fn cell(
 ) -> Cell {
     let context = NoteContext { purpose: aim(id), ..NoteContext::default() };
     let path = id.row().id;
-    // The loads behind the others are for the settings of vLLM v1, the largest CUDA graph, routers, host memory and SGLang alone.
+    // The loads behind the others are for the settings of vLLM v1, the largest CUDA graph, routers, host memory, SGLang and TensorRT-LLM alone.
     let loads = match id {
         Id::CapturedTokens => &loads[..LOADS.len() + 2],
         _ if path == "fleet.router_index.host_weight" => &loads[LOADS.len() + 3..=LOADS.len() + 3],
         _ if path.starts_with("fleet.router") => &loads[LOADS.len() + 2..=LOADS.len() + 2],
         _ if path.starts_with("fleet.host_cache") => &loads[LOADS.len() + 3..=LOADS.len() + 3],
-        _ if is_of_sglang(id) => &loads[LOADS.len() + 4..],
+        _ if is_only_of(id, "sglang") => &loads[LOADS.len() + 4..LOADS.len() + 6],
+        _ if is_only_of(id, "trtllm") => &loads[LOADS.len() + 6..],
         _ if is_of_vllm_v1(id) => &loads[..=LOADS.len()],
         _ => &loads[..LOADS.len()],
     };
@@ -311,16 +328,16 @@ fn is_of_vllm_v1(id: Id) -> bool {
     id.row().applies.contains(&Condition::In(Id::SchedulerKind, &["vllm_v1"]))
 }
 
-/// Whether only SGLang has a parameter.
-fn is_of_sglang(id: Id) -> bool {
-    fn asks(condition: &Condition) -> bool {
+/// Whether only this scheduler has a parameter.
+fn is_only_of(id: Id, scheduler: &str) -> bool {
+    fn asks(condition: &Condition, scheduler: &str) -> bool {
         match condition {
-            Condition::In(Id::SchedulerKind, kinds) => *kinds == ["sglang"],
-            Condition::All(of) => of.iter().any(asks),
+            Condition::In(Id::SchedulerKind, kinds) => *kinds == [scheduler],
+            Condition::All(of) => of.iter().any(|condition| asks(condition, scheduler)),
             _ => false,
         }
     }
-    id.row().applies.iter().any(asks)
+    id.row().applies.iter().any(|condition| asks(condition, scheduler))
 }
 
 /// Whether all parameters that have a note in a load, set to other values together, change nothing there: then none of them

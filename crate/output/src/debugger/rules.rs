@@ -29,6 +29,7 @@ pub const CODES: &[&str] = &[
     "lightllm",
     "vllm_v1",
     "sglang",
+    "trtllm",
     "bounds",
     "router",
     "rpm",
@@ -37,6 +38,7 @@ pub const CODES: &[&str] = &[
     "lora_slots",
     "preemption",
     "retraction",
+    "pause",
     "kv_reservation",
     "quota",
     "fair_share",
@@ -63,6 +65,7 @@ const GLOSSARY: &str = "docs/glossary.md";
 const GATEWAY: &str = "docs/gateway.md";
 const ROUTERS: &str = "docs/routers.md";
 const SGLANG: &str = "docs/sglang.md";
+const TRTLLM: &str = "docs/tensorrt-llm.md";
 const ORDERS: &str = "docs/orders.md";
 const ADAPTERS: &str = "docs/adapters.md";
 
@@ -110,6 +113,12 @@ pub(crate) fn scheduler(kind: SchedulerKind) -> Rule {
             "SGLang: prompts before decodes",
             SGLANG,
             "crate/engine/src/replica/scheduler/sglang/prefill.rs",
+        ),
+        SchedulerKind::Trtllm => rule(
+            "trtllm",
+            "TensorRT-LLM: memory first, then the token budget",
+            TRTLLM,
+            "crate/engine/src/replica/scheduler/trtllm/prompts.rs",
         ),
     }
 }
@@ -159,6 +168,12 @@ pub(crate) fn of_decision(decision: &Decision, kind: SchedulerKind) -> Rule {
             "SGLang: retraction",
             SGLANG,
             "crate/engine/src/replica/scheduler/sglang/decode.rs",
+        ),
+        _ if preempts && kind == SchedulerKind::Trtllm => rule(
+            "pause",
+            "TensorRT-LLM: pause",
+            TRTLLM,
+            "crate/engine/src/replica/scheduler/trtllm/max_utilization.rs",
         ),
         _ if preempts => rule("preemption", "preemption", GLOSSARY, "crate/engine/src/replica/preemption.rs"),
         _ => scheduler(kind),

@@ -81,6 +81,18 @@ pub const SENTENCES: &[(&str, &str)] = &[
         "With its longest output and a page it may need {need} KV tokens. That is not less than the {have} that are free or evictable beside what running requests are expected to need.",
     ),
     ("expected_tokens_ahead", "Looking ahead, memory would run out before enough running requests end."),
+    (
+        "unreserved_blocks_pass",
+        "It may need {need} KV blocks for its prompt and its max_tokens, and {have} are free that no running request may come to need.",
+    ),
+    (
+        "unreserved_blocks_fail",
+        "It may need {need} KV blocks for its prompt and its max_tokens, but only {have} are free that no running request may come to need.",
+    ),
+    (
+        "prefix_under_way",
+        "The next block of its prompt is computed for another request; it will find it later.",
+    ),
     ("prompt_count", "This batch has as many prompts as it may."),
     (
         "token_budget_sum",
@@ -228,6 +240,9 @@ pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Sentence> 
         (Test::PromptCount, _) => "prompt_count",
         (Test::ExpectedTokens, _) if passes => "expected_tokens_pass",
         (Test::ExpectedTokens, _) => "expected_tokens_fail",
+        (Test::UnreservedBlocks, _) if passes => "unreserved_blocks_pass",
+        (Test::UnreservedBlocks, _) => "unreserved_blocks_fail",
+        (Test::PrefixUnderWay, _) => "prefix_under_way",
         (Test::TokenBudget, None) => "token_budget_later",
         (Test::TokenBudget, _) if decision.replica().is_none() => "prompt_over_budget",
         (Test::TokenBudget, Some((_, 0))) if decision.request().is_none() => "token_budget_used",

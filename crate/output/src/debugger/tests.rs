@@ -12,9 +12,13 @@ fn debugger(settings: &[(&str, &str)]) -> Debugger {
 
 #[test]
 fn every_sentence_has_its_numbers_in_every_scheduler() {
-    for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1", "sglang"] {
-        // SGLang's waiting queue knows no clients.
-        let order = if kind == "sglang" { "priority" } else { "vtc" };
+    for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1", "sglang", "trtllm"] {
+        // SGLang's and TensorRT-LLM's waiting queues know no clients.
+        let order = match kind {
+            "sglang" => "priority",
+            "trtllm" => "fcfs",
+            _ => "vtc",
+        };
         for more in [&[("gateway.kind", "proxy")][..], &[("scheduler.order", order)][..]] {
             let mut all = vec![("scheduler.kind", kind), ("scheduler.max_running_requests", "4")];
             all.extend(more);

@@ -375,7 +375,10 @@ impl StepContext<'_> {
 
     /// Whether prompts alone take from the token budget, which is compared with all of an iteration.
     fn sums_prompts(&self) -> bool {
-        !matches!(self.scheduler, SchedulerKind::VllmV1 | SchedulerKind::Sarathi | SchedulerKind::Sglang)
+        !matches!(
+            self.scheduler,
+            SchedulerKind::VllmV1 | SchedulerKind::Sarathi | SchedulerKind::Sglang | SchedulerKind::Trtllm
+        )
     }
 
     fn rows(

@@ -55,7 +55,8 @@ mod tests {
 
     #[test]
     fn every_served_request_is_admitted_in_the_file_and_none_without_asking() {
-        for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1", "sglang"] {
+        for kind in ["slora", "static", "orca", "vllm", "sarathi", "lightllm", "vllm_v1", "sglang", "trtllm"]
+        {
             let mut scenario = Scenario::of_version(4);
             for (path, value) in
                 [("scheduler.kind", kind), ("workload.duration_s", "20"), ("gateway.kind", "proxy")]

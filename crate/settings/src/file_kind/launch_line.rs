@@ -49,6 +49,10 @@ enum Meaning {
     Says(&'static str),
     /// A name, with `-` where ours has `_`.
     Name,
+    /// A name or a truth value that may be in capitals.
+    LowerCase,
+    /// A truth value, of which the parameter is the opposite.
+    Not,
     /// A number, of which those below 0 are none.
     NumberOrNone,
     /// On where the number is above 1.
@@ -69,11 +73,20 @@ const FLAGS: [(&[&str], Id, Meaning); 44] = [
     (&["enable-expert-parallel"], Id::ExpertParallel, Meaning::Switch),
     (&["ep-size", "expert-parallel-size", "ep"], Id::ExpertParallel, Meaning::AboveOne),
     (&["all2all-backend"], Id::AllToAll, Meaning::Name),
-    (&["max-num-seqs", "max-running-requests"], Id::MaxRunning, Meaning::Number),
-    (&["max-num-batched-tokens"], Id::BatchMaxTokens, Meaning::Number),
-    (&["max-model-len", "context-length"], Id::MaxRequestTokens, Meaning::Number),
+    (&["max-num-seqs", "max-running-requests", "max-batch-size"], Id::MaxRunning, Meaning::Number),
+    (&["max-num-batched-tokens", "max-num-tokens"], Id::BatchMaxTokens, Meaning::Number),
+    (&["max-model-len", "context-length", "max-seq-len"], Id::MaxRequestTokens, Meaning::Number),
     (&["block-size", "page-size"], Id::BlockSize, Meaning::Number),
-    (&["gpu-memory-utilization", "mem-fraction-static"], Id::MemoryMargin, Meaning::UsedShare),
+    (
+        &[
+            "gpu-memory-utilization",
+            "mem-fraction-static",
+            "kv-cache-free-gpu-memory-fraction",
+            "free-gpu-memory-fraction",
+        ],
+        Id::MemoryMargin,
+        Meaning::UsedShare,
+    ),
     (&["enable-prefix-caching"], Id::PrefixCache, Meaning::Switch),
     (&["enable-chunked-prefill"], Id::ChunkedPrefill, Meaning::Switch),
     (&["async-scheduling"], Id::AsyncScheduling, Meaning::Switch),
@@ -105,6 +118,31 @@ const FLAGS: [(&[&str], Id, Meaning); 44] = [
     (&["min-free-slots-delay"], Id::MinFreeSlots, Meaning::Number),
 ];
 
+/// Keys of TensorRT-LLM's file of options (`--extra_llm_api_options`), where a script writes it, with the parameter of each.
+const OPTIONS: [(&str, Id, Meaning); 11] = [
+    ("enable_chunked_prefill", Id::ChunkedPrefill, Meaning::LowerCase),
+    ("capacity_scheduler_policy", Id::CapacityPolicy, Meaning::LowerCase),
+    ("context_chunking_policy", Id::ChunkingPolicy, Meaning::LowerCase),
+    ("disable_overlap_scheduler", Id::AsyncScheduling, Meaning::Not),
+    ("enable_block_reuse", Id::PrefixCache, Meaning::LowerCase),
+    ("free_gpu_memory_fraction", Id::MemoryMargin, Meaning::UsedShare),
+    ("tokens_per_block", Id::BlockSize, Meaning::Number),
+    ("max_num_tokens", Id::BatchMaxTokens, Meaning::Number),
+    ("max_seq_len", Id::MaxRequestTokens, Meaning::Number),
+    ("max_lora_rank", Id::MaxLoraRank, Meaning::Number),
+    ("max_loras", Id::MaxLoras, Meaning::Number),
+];
+
+/// What the file of options sets that a script of TensorRT-LLM writes, as `PATH=VALUE`.
+fn options(words: &[&str]) -> Vec<String> {
+    let pairs = words.windows(2).filter_map(|pair| Some((pair[0].strip_suffix(':')?, pair[1])));
+    let known = pairs.filter_map(|(key, value)| {
+        let (_, id, meaning) = OPTIONS.iter().find(|(name, ..)| *name == key)?;
+        Some(format!("{}={}", id.row().id, meaning.value(value.trim_matches(['"', '\'']), false)?))
+    });
+    known.collect()
+}
+
 impl Meaning {
     fn value(self, text: &str, is_negated: bool) -> Option<String> {
         match self {
@@ -114,6 +152,8 @@ impl Meaning {
                 .map(|number| if text.starts_with('-') { "0".to_owned() } else { number }),
             Self::AboveOne => Some((text.parse::<f64>().ok()? > 1.0).to_string()),
             Self::Says(value) => Some(value.to_owned()),
+            Self::LowerCase => Some(text.to_ascii_lowercase()),
+            Self::Not => text.to_ascii_lowercase().parse().ok().map(|is_on: bool| (!is_on).to_string()),
             Self::Name => Some(text.replace('-', "_")),
             Self::UsedShare => {
                 let used: f64 = text.parse().ok()?;
@@ -190,7 +230,10 @@ impl Server {
         match self {
             Self::Vllm => settings.push("scheduler.kind=vllm_v1".to_owned()),
             Self::Sglang => settings.push("scheduler.kind=sglang".to_owned()),
-            Self::TrtLlm => {}
+            Self::TrtLlm => {
+                settings.push("scheduler.kind=trtllm".to_owned());
+                settings.extend(options(&words));
+            }
         }
         if self.has_no_adapters(&words) {
             settings.push(format!("{}=0", Id::Adapters.row().id));
@@ -320,7 +363,7 @@ fn shared_by_ranks(settings: &mut Vec<String>, is_shared: bool) {
 }
 
 /// Flags that name the model, which is found by itself, say how the server is reached, or which 16 bits a value has.
-const NAMED: [&str; 9] = [
+const NAMED: [&str; 11] = [
     "model",
     "model-path",
     "served-model-name",
@@ -330,6 +373,8 @@ const NAMED: [&str; 9] = [
     "tokenizer",
     "dtype",
     "enable-dp-attention",
+    "backend",
+    "extra-llm-api-options",
 ];
 
 /// The catalogue's model that a line names, by the name on Hugging Face.

@@ -199,12 +199,13 @@ pub(super) const REJECTED: Condition = any(&[
     when_in(Id::LoadPolicy, &["shed"]),
 ]);
 pub(super) const SLORA: &[Condition] = &[when_in(Id::SchedulerKind, &["slora"])];
+pub(super) const TRTLLM: &[Condition] = &[when_in(Id::SchedulerKind, &["trtllm"])];
 pub(super) const SGLANG: &[Condition] = &[when_in(Id::SchedulerKind, &["sglang"])];
 /// SGLang with priorities.
 pub(super) const SGLANG_PRIORITY: Condition =
     all(&[when_in(Id::SchedulerKind, &["sglang"]), when_in(Id::SchedulerOrder, &["priority"])]);
 /// Schedulers that form an iteration while the one before it runs.
-pub(super) const FORMS_AHEAD: &[Condition] = &[when_in(Id::SchedulerKind, &["vllm_v1", "sglang"])];
+pub(super) const FORMS_AHEAD: &[Condition] = &[when_in(Id::SchedulerKind, &["vllm_v1", "sglang", "trtllm"])];
 pub(super) const VLLM_V1: &[Condition] = &[when_in(Id::SchedulerKind, &["vllm_v1"])];
 pub(super) const PATTERNS: &[&str] =
     &["quick_rising", "slow_rising", "slight_fluctuation", "severe_fluctuation", "sine"];

@@ -26,7 +26,7 @@ ids! {
 
     BatchMaxTokens MaxRunning MaxRequestTokens MaxInputTokens DecodeSteps IdlePoll OriginalBlocking
     SchedulerKind ReserveFullIsl AsyncScheduling ChunkedPrefill LongPrefillTokens LongPrefillAdaptive
-    PrefillInterval MaxActiveSeqs MaxQueuedTokens
+    PrefillInterval MaxActiveSeqs MaxQueuedTokens CapacityPolicy ChunkingPolicy
     PrefillChunk MaxPrefillTokens PrefillMaxRequests SchedulePolicy Conservativeness MixedChunk RadixEviction
     ClipMaxNewTokens MaxQueuedRequests DecodeInterval DecodeIntervalLeast RecvInterval MinFreeSlots SlotPreemption
     SlotPreemptionThreshold RetractionPolicy SchedulerOrder OrderClient FairWeights FairCost

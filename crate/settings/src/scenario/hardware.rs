@@ -154,6 +154,7 @@ impl Scenario {
                 Reserve::Vllm { utilization: 1.0 - margin, version: self.vllm_version() }
             }
             SchedulerKind::Sglang => Reserve::Sglang { static_share: 1.0 - margin },
+            SchedulerKind::Trtllm => Reserve::Trtllm { free_fraction: 1.0 - margin },
             _ => Reserve::Margin(margin),
         };
         let ask = Ask {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use servescope_cost::kernels::{KernelCost, Kernels, Layout, MissingTable};
 use servescope_cost::{Corrections, Deployed, Deployment, Gpu, HostTime, Roofline, WeightFormat};
+use servescope_engine::SchedulerKind;
 
 use super::timed::CostSource;
 use super::{CostKind, Scenario};
@@ -61,7 +62,11 @@ impl Scenario {
 
     /// The engine whose kernels run where none is given: the one that schedules.
     pub(super) fn usual_kernel_engine(&self) -> Value {
-        let own = if self.is_sglang() { KernelEngine::Sglang } else { KernelEngine::Vllm };
+        let own = match self.chosen(choices::SCHEDULER) {
+            SchedulerKind::Sglang => KernelEngine::Sglang,
+            SchedulerKind::Trtllm => KernelEngine::TensorRtLlm,
+            _ => KernelEngine::Vllm,
+        };
         choices::KERNEL_ENGINE.value(own)
     }
 
@@ -90,7 +95,7 @@ impl Scenario {
         weights: WeightFormat,
     ) -> Result<KernelCost, Lack> {
         let (gpu, model) = (deployment.gpu, deployment.model);
-        let is_asynchronous = (self.is_vllm_v1() || self.is_sglang()) && self.flag(Id::AsyncScheduling);
+        let is_asynchronous = self.is_active(Id::AsyncScheduling) && self.flag(Id::AsyncScheduling);
         let synchronous = (!is_asynchronous).then_some(SYNCHRONOUS);
         let captured = self.whole(Id::CapturedTokens);
         let mut lack = Lack::Format;

@@ -52,6 +52,7 @@ impl Scenario {
         problems.extend(self.rank_problem());
         problems.extend(self.speculation_problems());
         problems.extend(self.sglang_problem());
+        problems.extend(self.trtllm_problem());
         problems.extend(self.host_cache_problem());
         let (batch, request) = (self.number(Id::BatchMaxTokens), self.number(Id::MaxRequestTokens));
         let scheduler = self.scheduler();

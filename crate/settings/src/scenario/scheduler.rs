@@ -73,6 +73,9 @@ impl SchedulerRow {
             }
             SchedulerKind::Slora => SLORA,
             SchedulerKind::Sglang => Self { system: "SGLang", has_one_stage: true, ..PLAIN },
+            SchedulerKind::Trtllm => {
+                Self { system: "TensorRT-LLM", has_one_stage: true, budget_counts_decodes: true, ..PLAIN }
+            }
         }
     }
 }

@@ -67,7 +67,7 @@ impl Scenario {
     /// A pool whose replicas have this many tokens of KV memory; its adapters take no room and no time.
     fn pool_with(&self, pool_tokens: u32, blocks: u32) -> PoolConfig {
         let block_size = self.block_tokens();
-        let max_request_tokens = self.whole(Id::MaxRequestTokens);
+        let max_request_tokens = self.longest_in_pool(pool_tokens);
         PoolConfig {
             data_parallel: self.data_parallel(),
             replicas: self.whole(Id::Replicas),
@@ -89,6 +89,7 @@ impl Scenario {
             prefix_cache: self.flag(Id::PrefixCache),
             vllm: self.vllm_rules(),
             sglang: self.sglang_rules(),
+            trtllm: self.trtllm_rules(),
             speculation: self.speculation(),
             reserve: match self.chosen(choices::Allocation::ID) {
                 choices::Allocation::Watermark | choices::Allocation::OnDemand => false,

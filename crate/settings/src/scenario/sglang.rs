@@ -115,18 +115,7 @@ impl Scenario {
             Id::FleetModel => &[Id::Unquantized, Id::CostKind],
             Id::Weights => &[Id::CostKind],
             Id::FleetGpu => &[Id::CapturedTokens, Id::CostKind],
-            Id::SchedulerKind => &[
-                Id::AdapterMemory,
-                Id::MaxRequestTokens,
-                Id::BatchMaxTokens,
-                Id::MaxRunning,
-                Id::Watermark,
-                Id::MemoryMargin,
-                Id::BlockSize,
-                Id::CapturedTokens,
-                Id::PrefillChunk,
-                Id::KernelEngine,
-            ],
+            Id::SchedulerKind => Self::DEFAULTS_BY_SCHEDULER,
             _ => &[],
         }
     }

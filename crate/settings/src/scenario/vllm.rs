@@ -9,7 +9,7 @@ use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
 use servescope_cost::models::Attention;
 use servescope_engine::{Equals, LongPrefill, PoolConfig, SchedulerKind, VllmRules};
 
-use super::{CostKind, Scenario};
+use super::{CostKind, Scenario, trtllm};
 use crate::diagnostic::Diagnostic;
 use crate::parameters::byte_size::GIB;
 use crate::parameters::choices;
@@ -56,6 +56,9 @@ impl Scenario {
         if self.is_sglang() && self.cost_kind() != CostKind::Linear {
             return Value::Number(self.sglang_margin());
         }
+        if self.is_trtllm() {
+            return Value::Number(trtllm::MARGIN);
+        }
         if !self.is_vllm_v1() {
             return Value::Number(OTHERS_MARGIN);
         }
@@ -69,6 +72,9 @@ impl Scenario {
         let usual = Id::BlockSize.row().default_value();
         if self.is_sglang() {
             return Value::Number(1.0);
+        }
+        if self.is_trtllm() {
+            return Value::Number(trtllm::TOKENS_PER_BLOCK);
         }
         if !self.is_vllm_v1() || self.cost_kind() == CostKind::Linear {
             return usual;
@@ -97,7 +103,7 @@ impl Scenario {
     /// The bound on prompt and output where none is given. vLLM's `max_model_len` is the model's longest context; where the cost
     /// names no model, what fits into the pool, as under `auto`.
     pub(super) fn usual_longest_request(&self) -> Value {
-        if !self.is_vllm_v1() && !self.is_sglang() {
+        if !self.is_vllm_v1() && !self.is_sglang() && !self.is_trtllm() {
             return Value::Number(OTHERS_LONGEST_REQUEST);
         }
         Value::Number(match self.cost_kind() {
@@ -110,6 +116,9 @@ impl Scenario {
 
     /// The token budget where none is given: vLLM v1's by GPU, otherwise what S-LoRA derives from the pool.
     pub(super) fn usual_token_budget(&self) -> u32 {
+        if self.is_trtllm() {
+            return trtllm::MAX_NUM_TOKENS;
+        }
         if !self.is_vllm_v1() {
             return self.pool_budget();
         }
@@ -132,7 +141,11 @@ impl Scenario {
         if self.is_vllm_v1() {
             return Value::Number(self.vllm_defaults().1.min(self.whole(Id::BatchMaxTokens)).into());
         }
-        Value::Number(if self.is_sglang() { self.sglang_max_running() } else { OTHERS_MAX_RUNNING })
+        Value::Number(match self.chosen(choices::SCHEDULER) {
+            SchedulerKind::Sglang => self.sglang_max_running(),
+            SchedulerKind::Trtllm => trtllm::MAX_BATCH_SIZE,
+            _ => OTHERS_MAX_RUNNING,
+        })
     }
 
     /// The largest CUDA graph where none is given: SGLang's own, otherwise vLLM's rule, whichever scheduler runs.

@@ -72,6 +72,8 @@ export const compare = area('compare', {
   'test.kv_blocks': 'KV blocks needed and free',
   'test.peak_tokens': 'peak KV tokens and the bound',
   'test.expected_tokens': 'expected KV tokens, needed and free',
+  'test.unreserved_blocks': 'KV blocks to the end of max_tokens, needed and unreserved',
+  'test.prefix_under_way': 'a prefix that is computed for another request',
   'test.prompt_count': 'prompts of a batch and the most that it may have',
   'test.token_budget': 'token budget, needed and free',
   'test.running_cap': 'running requests and their cap',

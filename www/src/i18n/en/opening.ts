@@ -3,7 +3,7 @@ import { area } from '../area.js';
 
 export const opening = area('opening', {
   'title': 'Paste or open anything',
-  'about': 'A “vllm serve” or SGLang command, a benchmark result, a trace, a config.json, an adapter_config.json, a scenario or a link. Nothing leaves this machine.',
+  'about': 'A “vllm serve”, SGLang or TensorRT-LLM command, a benchmark result, a trace, a config.json, an adapter_config.json, a scenario or a link. Nothing leaves this machine.',
   'text': 'Command, text of a file, or link',
   'pasted': 'The pasted text',
   'open': 'Open it',
@@ -26,7 +26,6 @@ export const opening = area('opening', {
   'found.unknown': 'It is not recognised. It begins with {keys}.',
   'sets': 'It sets {settings}.',
   'none': 'Without effect here: {flags}.',
-  'scheduler': 'The scheduler of {detail} is not modelled. That of the controls stands in its place.',
   'kernels': 'The kernels of {detail} were not measured here. vLLM’s stand in their place.',
   'gpu': 'The GPU of that server',
 });

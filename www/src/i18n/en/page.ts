@@ -41,7 +41,7 @@ export const page = area('page', {
   'export.chrome': 'Timeline (Chrome trace)',
   'export.events': 'Events (CSV)',
   'export.vllm_serve': 'Launch command',
-  'export.vllm_serve.about': 'these settings as flags of vLLM or SGLang',
+  'export.vllm_serve.about': 'these settings as flags of vLLM, SGLang or TensorRT-LLM',
   'export.perfetto': 'Open the timeline in Perfetto',
   'export.perfetto.about': 'Opens another site, ui.perfetto.dev, and passes the trace to that window.',
   'export.charts': 'All charts (one HTML file)',

@@ -72,6 +72,8 @@ export const compare: Translation<typeof english> = {
   'test.kv_blocks': '所需与空闲的 KV 块',
   'test.peak_tokens': 'KV token 峰值与上限',
   'test.expected_tokens': '预计 KV token 的需求与剩余',
+  'test.unreserved_blocks': '到 max_tokens 为止的 KV 块的需求与未预留数',
+  'test.prefix_under_way': '正在为另一个请求计算的前缀',
   'test.prompt_count': '一批的提示词数与上限',
   'test.token_budget': 'token 预算的需求与剩余',
   'test.running_cap': '运行请求数与上限',

@@ -3,7 +3,7 @@ import type { opening as english } from '../en/opening.js';
 
 export const opening: Translation<typeof english> = {
   'title': '粘贴或打开任何内容',
-  'about': '可以是 vLLM 或 SGLang 的启动命令、基准测试结果、trace、config.json、adapter_config.json、场景或链接。内容不会离开本机。',
+  'about': '可以是 vLLM、SGLang 或 TensorRT-LLM 的启动命令、基准测试结果、trace、config.json、adapter_config.json、场景或链接。内容不会离开本机。',
   'text': '命令、文件内容或链接',
   'pasted': '粘贴的内容',
   'open': '打开',
@@ -26,7 +26,6 @@ export const opening: Translation<typeof english> = {
   'found.unknown': '无法识别，它的开头是 {keys}。',
   'sets': '它设置了：{settings}。',
   'none': '在这里不起作用：{flags}。',
-  'scheduler': '{detail} 的调度器没有建模，由控件中选择的调度器代替。',
   'kernels': '这里没有 {detail} 的实测 kernel，由 vLLM 的代替。',
   'gpu': '该服务器的 GPU',
 };

@@ -205,16 +205,17 @@ fn end_of(
     // What is behind the end of the output is dropped.
     entry.computed -= wrong + (right + 1 - tokens);
     entry.awaited = entry.awaited.saturating_sub(1 + scheduled.drafts);
-    if is_told_late {
-        // A block that an answer fills is cached when its last token is known.
+    let total = context.total(id);
+    let is_done = entry.known >= total;
+    // A block that an answer fills is cached when its last token is known; or when the next iteration is formed, if it is not the last.
+    let is_cached = if context.facts.caches_when_computed { is_done } else { is_told_late };
+    if is_cached {
         let findable = context.config.findable_tokens(entry.known);
         kv.cache_blocks(id, (entry.computed - entry.under_way).min(findable), &mut entry.held);
     }
     if context.facts.batches_ahead == 0 {
         entry.drafts = proposed(context, batch, id);
     }
-    let total = context.total(id);
-    let is_done = entry.known >= total;
     if is_done {
         list.leave(replica, context, place);
         list.tell_tier(replica, context, place);

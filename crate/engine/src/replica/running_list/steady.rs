@@ -208,7 +208,7 @@ impl RunningList {
             entry.awaited += formed - ended;
         }
         kv.write_down(entry.computed, &mut entry.held);
-        if formed > 0 {
+        if formed > 0 && !context.facts.caches_when_computed {
             kv.cache_blocks(id, known_at_form, &mut entry.held);
         }
         let i = id.index();
@@ -340,6 +340,21 @@ impl RunningList {
         group.ended_us = context.now_us;
         group.left.retain(|left| left.to > number + 1);
         others
+    }
+
+    /// Others find what iterations that have ended computed of requests outside the group; for those in it that is seen to by itself.
+    pub(in crate::replica) fn cache_computed(
+        &mut self,
+        replica: &mut Replica,
+        context: &ScheduleContext<'_>,
+    ) {
+        for &place in &self.order {
+            let entry = &mut self.entries[place as usize];
+            if !entry.is_in_group {
+                let tokens = computed_behind_prompt(context, entry, 0);
+                replica.kv.cache_blocks(entry.id, tokens, &mut entry.held);
+            }
+        }
     }
 
     /// Writes all of the group down.
@@ -538,21 +553,37 @@ fn change_blocks(
         };
         let Some(place) = RunningList::place(context, event.id).filter(is_member) else { continue };
         match event.kind {
-            BlockEventKind::Full => fill_block(list, replica, (event, place), lag),
+            BlockEventKind::Full => fill_block(list, replica, context, (event, place), lag),
             BlockEventKind::Skipped => skip_block(list, replica, (event, place), lag),
         }
     }
 }
 
-/// A block of a request is full, unless its last token is not known when the iteration is formed.
-fn fill_block(list: &mut RunningList, replica: &mut Replica, (event, place): (BlockEvent, u32), lag: u64) {
+/// Tokens of a request that are computed when so many further iterations have ended; 0 as long as a part of its prompt is under way.
+fn computed_behind_prompt(context: &ScheduleContext<'_>, entry: &RunningRequest, ended: u32) -> u32 {
+    let computed = entry.computed - entry.under_way + ended;
+    if computed < context.requests[entry.id].prompt { 0 } else { computed }
+}
+
+/// A block of a request is full, unless its last token is not known when the iteration is formed, or, where that counts, not computed.
+fn fill_block(
+    list: &mut RunningList,
+    replica: &mut Replica,
+    context: &ScheduleContext<'_>,
+    (event, place): (BlockEvent, u32),
+    lag: u64,
+) {
     let Replica { kv, .. } = replica;
     let entry = &mut list.entries[place as usize];
     let Some(tokens) = kv.next_named_block(event.id, &entry.held) else { return };
     let formed = event.step - event.joined;
-    let computed = entry.computed + formed as u32 + 1;
-    let known = entry.known + formed.saturating_sub(lag) as u32;
-    if computed.min(known) < tokens {
+    let ended = formed.saturating_sub(lag) as u32;
+    let there = if context.facts.caches_when_computed {
+        computed_behind_prompt(context, entry, ended)
+    } else {
+        (entry.computed + formed as u32 + 1).min(entry.known + ended)
+    };
+    if there < tokens {
         return expect_full(list, replica, place, event.step + 1);
     }
     kv.write_down(tokens, &mut entry.held);

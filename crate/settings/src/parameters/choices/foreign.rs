@@ -8,8 +8,8 @@ use servescope_engine::gateway::config::{Charge, RetryKind};
 use servescope_engine::gateway::load::LoadPolicy;
 use servescope_engine::queue::{Client, OutputAccounting, Prediction, TokenCost};
 use servescope_engine::{
-    AdapterMemory, CountSource, HostEviction, IndexKind, MissTarget, OffloadConnector, RadixEviction,
-    RankChoice, RetractionPolicy, RouterKind, SchedulePolicy, SchedulerKind,
+    AdapterMemory, CapacityPolicy, ChunkingPolicy, CountSource, HostEviction, IndexKind, MissTarget,
+    OffloadConnector, RadixEviction, RankChoice, RetractionPolicy, RouterKind, SchedulePolicy, SchedulerKind,
 };
 use servescope_workload::ArrivalsPer;
 use servescope_workload::sessions::AtCap;
@@ -28,6 +28,17 @@ foreign_choices! {
         LightLlm = "lightllm",
         VllmV1 = "vllm_v1",
         Sglang = "sglang",
+        Trtllm = "trtllm",
+    }
+
+    CapacityPolicy (CAPACITY_POLICY = CapacityPolicy) {
+        GuaranteedNoEvict = "guaranteed_no_evict",
+        MaxUtilization = "max_utilization",
+    }
+
+    ChunkingPolicy (CHUNKING_POLICY = ChunkingPolicy) {
+        FirstComeFirstServed = "first_come_first_served",
+        EqualProgress = "equal_progress",
     }
 
     SchedulePolicy (SCHEDULE_POLICY = SchedulePolicy) {

@@ -43,7 +43,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("Launch, each layer", "An iteration takes at least this for each layer, while the host launches its kernels; 0 where CUDA graphs are replayed, about 0.5 without them in 2023.")),
     (Id::KernelEngine, row("cost.kernel_engine", "cke", "cost", choice(choices::KERNEL_ENGINE))
         .when(&[when_in(Id::CostKind, &["kernels"])])
-        .doc("Kernels of", "The engine whose measured kernels run, with the time around them that was calibrated on its measured deployments. Its default is the engine of the scheduler. TensorRT-LLM's scheduler is not modelled: under vLLM's its kernels are a first guess. What an engine has not timed on a GPU is taken from vLLM's tables.")),
+        .doc("Kernels of", "The engine whose measured kernels run, with the time around them that was calibrated on its measured deployments. Its default is the engine of the scheduler. What an engine has not timed on a GPU is taken from vLLM's tables.")),
     (Id::CapturedTokens, row("cost.max_cudagraph_capture_size", "cgs", "cost", whole(1.0, 1_000_000.0, CAPTURED_TOKENS as f64)).unit("tokens").log(1.0, 8192.0, 1.0)
         .when(&[any(&[when_in(Id::CostKind, &["kernels"]), COUNTS_GRAPHS, LAUNCHES_ADAPTERS])])
         .doc("Largest CUDA graph", "Largest iteration that a CUDA graph is captured of (vLLM's --max-cudagraph-capture-size). Its default is vLLM's: twice the bound on running requests, at most 512 (1024 on B200, B300, GB200 and GB300) and at most the token budget. In a longer iteration with prompts the host launches the kernels one by one, ahead of the GPU: it takes at least the time of these launches, and no longer where the GPU is busy anyway.")),

@@ -4,7 +4,7 @@ use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices;
 use crate::parameters::conditions::{
     BY_CLIENT, COUNTED, DRR, FAIR, FORMS_AHEAD, HAS_ADAPTERS, PREDICTS, PRIORITY, SGLANG, SGLANG_PRIORITY,
-    SLORA, SOME_USERS, VLLM_V1, VTC, above, any, when_in, when_not_in,
+    SLORA, SOME_USERS, TRTLLM, VLLM_V1, VTC, above, any, when_in, when_not_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -18,13 +18,13 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
             when_not_in(Id::SchedulerKind, &["sarathi", "sglang"]),
             any(&[when_not_in(Id::SchedulerKind, &["static", "orca"]), when_in(Id::MemoryPlan, &["whole"])]),
         ])
-        .doc("Token budget", "vLLM v1: most tokens of one iteration, prompts and decoding together (--max-num-batched-tokens), by default 2048, 8192 on an H100, 16384 on a GPU with 160 GB; at least the longest request where chunked prefill is off. The others: most prompt tokens of one prefill (S-LoRA's batch_max_tokens), by default a sixth of the pool, at least the longest request.")),
+        .doc("Token budget", "vLLM v1: most tokens of one iteration, prompts and decoding together (--max-num-batched-tokens), by default 2048, 8192 on an H100, 16384 on a GPU with 160 GB; at least the longest request where chunked prefill is off. TensorRT-LLM: the same (--max_num_tokens), by default 8192; a longer prompt is rejected where chunked prefill is off. The others: most prompt tokens of one prefill (S-LoRA's batch_max_tokens), by default a sixth of the pool, at least the longest request.")),
     (Id::MaxRunning, row("scheduler.max_running_requests", "run", "queue", whole(1.0, 1_000_000.0, 1024.0)).unit("requests").log(1.0, 1000.0, 1.0)
         .also(&["scheduler.max_num_seqs"])
-        .doc("Max running requests", "Most requests that run together (vLLM's --max-num-seqs). vLLM v1's default is 256, 1024 on a GPU from 80 GB (the A100 left out), and never above the token budget; SGLang's (--max-running-requests) 2048 to 4096 by its pool, and never above half of the pool's tokens.")),
+        .doc("Max running requests", "Most requests that run together (vLLM's --max-num-seqs). vLLM v1's default is 256, 1024 on a GPU from 80 GB (the A100 left out), and never above the token budget; SGLang's (--max-running-requests) 2048 to 4096 by its pool, and never above half of the pool's tokens; TensorRT-LLM's (--max_batch_size) 2048.")),
     (Id::MaxRequestTokens, row("scheduler.max_request_tokens", "maxreq", "queue", whole(2.0, 100_000_000.0, 40_960.0)).unit("tokens").log(64.0, 16_384.0, 1.0)
         .also(&["scheduler.max_model_len"])
-        .doc("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length; SGLang (--context-length) cuts outputs, too, and rejects a prompt that leaves no more than six tokens; the default of both is the model's longest context, or where the iteration-time model is linear, which names no model, the KV pool (--max-model-len auto).")),
+        .doc("Max request length", "A request whose prompt and max_tokens together exceed this is rejected. vLLM v1 (--max-model-len) rejects only a prompt that leaves no room for a token, and ends an output at this length; SGLang (--context-length) cuts outputs, too, and rejects a prompt that leaves no more than six tokens; TensorRT-LLM (--max_seq_len) does as vLLM, at what its KV pool holds if that is less; the default of the three is the model's longest context, or where the iteration-time model is linear, which names no model, the KV pool (--max-model-len auto).")),
     (Id::MaxInputTokens, row("scheduler.max_input_tokens", "maxin", "queue", whole(1.0, 100_000_000.0, 2048.0)).unit("tokens").log(16.0, 16_384.0, 1.0)
         .when(SLORA)
         .doc("Max prompt length", "A longer prompt is rejected (S-LoRA's max_req_input_len).")),
@@ -45,10 +45,10 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("Whole prompt must fit", "A waiting request is admitted only where the blocks of its whole prompt are free, though it takes those of its first chunk only (vLLM's --scheduler-reserve-full-isl).")),
     (Id::AsyncScheduling, row("scheduler.async_scheduling", "asy", "queue", Kind::Flag(true))
         .when(FORMS_AHEAD)
-        .doc("Asynchronous scheduling", "An iteration is scheduled when the one before it begins, so that the GPU never waits for the scheduler; an arrival waits up to one iteration longer (vLLM's --async-scheduling, SGLang's overlap schedule). Across pipeline stages a request decodes in one of as many iterations as there are stages, and the first stage waits until the request's last token has left the last one.")),
+        .doc("Asynchronous scheduling", "An iteration is scheduled when the one before it begins, so that the GPU never waits for the scheduler; an arrival waits up to one iteration longer (vLLM's --async-scheduling, the overlap schedulers of SGLang and TensorRT-LLM). Across pipeline stages a request decodes in one of as many iterations as there are stages, and the first stage waits until the request's last token has left the last one.")),
     (Id::ChunkedPrefill, row("scheduler.enable_chunked_prefill", "ecp", "queue", Kind::Flag(true))
-        .when(VLLM_V1)
-        .doc("Chunked prefill", "A prompt that does not fit into the rest of the token budget is cut; switched off, it waits (vLLM's --enable-chunked-prefill).")),
+        .when(&[when_in(Id::SchedulerKind, &["vllm_v1", "trtllm"])])
+        .doc("Chunked prefill", "A prompt that does not fit into the rest of the token budget is cut; switched off, it waits (vLLM's --enable-chunked-prefill; TensorRT-LLM's enable_chunked_prefill, which is off by default).")),
     (Id::LongPrefillTokens, row("scheduler.long_prefill_token_threshold", "lpt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 8192.0, 16.0)
         .when(VLLM_V1)
         .off_at_zero().doc("Long prefill threshold", "Most tokens of one prompt in an iteration, unless its request is alone (vLLM's --long-prefill-token-threshold). 0 = no limit.")),
@@ -64,6 +64,12 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::MaxQueuedTokens, row("scheduler.max_num_queued_tokens", "mqt", "queue", whole(0.0, 100_000_000.0, 0.0)).unit("tokens").linear(0.0, 1_000_000.0, 1000.0)
         .when(VLLM_V1)
         .off_at_zero().doc("Max queued tokens", "A request is rejected (503) while prompts of this many tokens wait for their first output token (vLLM's max_num_queued_tokens). 0 = no limit.")),
+    (Id::CapacityPolicy, row("scheduler.capacity_scheduler_policy", "csp", "queue", choice(choices::CAPACITY_POLICY))
+        .when(TRTLLM)
+        .doc("Capacity policy", "By which memory TensorRT-LLM admits a request: with blocks for its prompt and all its max_tokens, so that none is ever paused; or with blocks for its prompt, where the last started request is paused and recomputed when a block is missing (capacity_scheduler_policy).")),
+    (Id::ChunkingPolicy, row("scheduler.context_chunking_policy", "xcp", "queue", choice(choices::CHUNKING_POLICY))
+        .when(&[when_in(Id::SchedulerKind, &["trtllm"]), when_in(Id::ChunkedPrefill, &["true"])])
+        .doc("Chunking policy", "How TensorRT-LLM gives the token budget to prompts that do not fit it together: to one after the other, or a block to each in turn (context_chunking_policy).")),
     (Id::PrefillChunk, row("scheduler.chunked_prefill_size", "cps", "queue", whole(0.0, 100_000_000.0, 8192.0)).unit("tokens").linear(0.0, 16_384.0, 128.0)
         .when(SGLANG)
         .off_at_zero().doc("Chunked prefill size", "Most prompt tokens of a batch of prompts; a longer prompt is cut, and the rest of it goes first in the next one (SGLang's --chunked-prefill-size). Its default follows the GPU's memory: 2048 below 20 GiB, 4096 below 60, 8192 below 160, 16384 above. 0 = off (-1 there): prompts are not cut.")),

@@ -51,7 +51,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("KV memory", "What weights, activations and what else the server takes leave of the GPU's memory; or the memory pool that you set.")),
     (Id::MemoryPlan, row("fleet.memory_plan", "mpl", "fleet", choice(choices::MemoryPlan::ID))
         .when(&[when_in(Id::KvPool, &["planned"])])
-        .doc("Memory plan", "As the engine accounts: vLLM v1 as it does when it starts (weights, activations of its profiling run, CUDA graphs, LoRA slots), SGLang by its static share for weights and KV cache, other engines with a margin for what is not counted; or as Vidur plans: the layers' matrices only, and whole requests of the longest length.")),
+        .doc("Memory plan", "As the engine accounts: vLLM v1 as it does when it starts (weights, activations of its profiling run, CUDA graphs, LoRA slots), SGLang by its static share for weights and KV cache, TensorRT-LLM by its share of what weights and activations leave, other engines with a margin for what is not counted; or as Vidur plans: the layers' matrices only, and whole requests of the longest length.")),
     (Id::VllmVersion, row("fleet.vllm_version", "vve", "fleet", choice(choices::VLLM_VERSION))
         .when(&[when_in(Id::SchedulerKind, &["vllm_v1"]), when_in(Id::KvPool, &["planned"]), when_in(Id::MemoryPlan, &["whole"])])
         .doc("vLLM version", "Whose accounting of memory is followed. From 0.20 on vLLM takes .92 of the memory in place of .90 and counts its CUDA graphs; through 0.16 it sets apart 9.5 copies of the logits of all requests for sampling, later 3.5. The scheduler is that of 0.33 throughout.")),
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
             when_in(Id::KvPool, &["planned"]),
             any(&[when_not_in(Id::MemoryPlan, &["whole"]), when_in(Id::KvCacheGib, &["0"])]),
         ])
-        .doc("Memory margin", "Share of each GPU's memory that is not used; for vLLM v1 it is 1 - gpu_memory_utilization, whose default is .92 (.90 before version 0.20); for SGLang 1 - mem_fraction_static, whose default follows from the GPU, the GPUs of a replica and the chunked prefill size.")),
+        .doc("Memory margin", "Share of each GPU's memory that is not used; for vLLM v1 it is 1 - gpu_memory_utilization, whose default is .92 (.90 before version 0.20); for SGLang 1 - mem_fraction_static, whose default follows from the GPU, the GPUs of a replica and the chunked prefill size. For TensorRT-LLM it is 1 - free_gpu_memory_fraction (.90 by default), a share of what weights and activations leave free.")),
     (Id::KvCacheGib, row("fleet.kv_cache_gib", "kvg", "fleet", number(0.0, 100_000.0, 0.0)).unit("GiB").linear(0.0, 128.0, 0.5)
         .when(&[when_in(Id::MemoryPlan, &["whole"])])
         .doc("KV cache size", "Memory of each GPU for the KV cache (vLLM's --kv-cache-memory-bytes, which is per GPU, too); the number of tokens follows from the model's bytes per token, and the memory margin is not used. Amounts such as 5g (5,000,000,000 bytes), 512m or 5GiB can be typed, too. 0 = planned.")),
@@ -105,8 +105,8 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("Chunk size", "Chunked prefill: decode tokens and chunks of prompts together are at most this many tokens an iteration.")),
 
     (Id::BlockSize, row("scheduler.block_size", "blk", "memory", whole(1.0, 4096.0, 16.0)).unit("tokens").log(1.0, 256.0, 1.0)
-        .when(&[when_in(Id::SchedulerKind, &["static", "orca", "vllm", "sarathi", "vllm_v1", "sglang"])])
-        .doc("KV block size", "KV memory is allocated in blocks of this many tokens; S-LoRA and LightLLM allocate it token by token, and so does SGLang by default (--page-size 1).")),
+        .when(&[when_in(Id::SchedulerKind, &["static", "orca", "vllm", "sarathi", "vllm_v1", "sglang", "trtllm"])])
+        .doc("KV block size", "KV memory is allocated in blocks of this many tokens; S-LoRA and LightLLM allocate it token by token, and so does SGLang by default (--page-size 1). TensorRT-LLM's blocks have 32 (tokens_per_block).")),
     (Id::Allocation, row("scheduler.allocation", "alc", "memory", choice(choices::Allocation::ID))
         .when(&[when_in(Id::SchedulerKind, PAGED)])
         .doc("Allocation", "How KV blocks are allocated: as requests grow, with or without a share left free at an admission; or all that the longest output may need at once, so that no request is preempted. vLLM v1 allocates as requests grow.")),
@@ -128,7 +128,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::PrefixCache, row("scheduler.prefix_cache", "pfx", "memory", Kind::Flag(true))
         .also(&["scheduler.enable_prefix_caching"])
         .when(FORMS_AHEAD)
-        .doc("Prefix caching", "Full KV blocks of prompts and outputs are kept, for requests with shared prefixes, where the traffic has prefix data, and for preempted requests (vLLM's --enable-prefix-caching); SGLang keeps them in a radix tree (off: --disable-radix-cache).")),
+        .doc("Prefix caching", "Full KV blocks of prompts and outputs are kept, for requests with shared prefixes, where the traffic has prefix data, and for preempted requests (vLLM's --enable-prefix-caching); SGLang keeps them in a radix tree (off: --disable-radix-cache); TensorRT-LLM keeps full blocks (enable_block_reuse).")),
     (Id::HostCacheGib, row("fleet.host_cache.gib", "hcg", "memory", number(0.0, 1_000_000.0, 0.0)).unit("GiB").linear(0.0, 512.0, 4.0)
         .also(&["fleet.kv_offloading_size"])
         .when(&[when_in(Id::SchedulerKind, &["vllm_v1"]), when_in(Id::PrefixCache, &["true"])])

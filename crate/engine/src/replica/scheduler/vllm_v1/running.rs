@@ -1,7 +1,5 @@
 //! The running queue: a token each or the next chunk of a prompt, and which is preempted where blocks run out.
 
-use servescope_workload::RequestId;
-
 use super::{Replica, RunningList, ScheduleContext, Scheduled, Step};
 use crate::config::Equals;
 use crate::record::decisions::Verdict;
@@ -164,12 +162,4 @@ fn preempt(list: &mut RunningList, replica: &mut Replica, context: &mut Schedule
     replica.requeue(context, id);
     // Where adapters share the KV memory, those that no request uses any more make room.
     replica.adapters.offload_unused(&mut replica.kv);
-}
-
-impl Replica {
-    /// A request that was admitted waits again.
-    pub(super) fn requeue(&mut self, context: &ScheduleContext<'_>, id: RequestId) {
-        self.waits_again(context, id);
-        self.waiting.come_back(context.trace, id, context.arrival_us(id), false);
-    }
 }
