@@ -115,12 +115,10 @@ export const LIMITS: readonly Limit[] = [
     id: 'other_engines', row: 'other engines than vLLM, SGLang and TensorRT-LLM',
     title: { en: 'Engines other than vLLM, SGLang and TensorRT-LLM: not modelled', zh: 'vLLM、SGLang 与 TensorRT-LLM 之外的引擎：未建模' },
     instead: {
-      en: 'The schedulers of vLLM, SGLang and TensorRT-LLM are simulated, with the measured kernels of each. vLLM v1 is the nearest to most others. Not simulated of SGLang: HiCache, speculative decoding, DP attention; of TensorRT-LLM: attention-DP, partial block reuse, speculative decoding.',
-      zh: '已模拟 vLLM、SGLang 与 TensorRT-LLM 的调度器，各用自己的实测 kernel。对于其他引擎，vLLM v1 大多最接近。没有模拟的：SGLang 的 HiCache、投机解码与 DP attention；TensorRT-LLM 的 attention-DP、块的部分复用与投机解码。',
+      en: 'The schedulers of vLLM, SGLang and TensorRT-LLM are simulated, with the measured kernels of each. vLLM v1 is the nearest to most others. Not simulated of SGLang: HiCache, speculative decoding; of TensorRT-LLM: the waiting of attention-DP, partial block reuse, speculative decoding.',
+      zh: '已模拟 vLLM、SGLang 与 TensorRT-LLM 的调度器，各用自己的实测 kernel。对于其他引擎，vLLM v1 大多最接近。没有模拟的：SGLang 的 HiCache 与投机解码；TensorRT-LLM 的 attention-DP 的等待、块的部分复用与投机解码。',
     },
     words: 'Triton LMDeploy TGI DeepSpeed MII FasterTransformer FlashInfer',
-  },
-    words: 'TensorRT TRT-LLM TRTLLM Triton LMDeploy TGI DeepSpeed MII FasterTransformer FlashInfer',
   },
   {
     id: 'all_gather', row: 'all-gather in timed operators',

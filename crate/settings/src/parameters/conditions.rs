@@ -32,7 +32,7 @@ pub(super) const HARDWARE: &[Condition] = &[ON_HARDWARE];
 pub(super) const FORMATS: &[Condition] = &[when_in(Id::CostKind, &["roofline", "kernels"])];
 /// Data-parallel ranks that can run every forward pass together.
 pub(super) const IN_LOCKSTEP: Condition =
-    all(&[above(Id::DataParallel, 1.0), when_in(Id::SchedulerKind, &["vllm_v1", "sglang"])]);
+    all(&[above(Id::DataParallel, 1.0), when_in(Id::SchedulerKind, &["vllm_v1", "sglang", "trtllm"])]);
 /// vLLM counts its CUDA graphs in the memory plan.
 pub(super) const COUNTS_GRAPHS: Condition = all(&[
     when_in(Id::SchedulerKind, &["vllm_v1"]),

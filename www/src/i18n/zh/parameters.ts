@@ -167,7 +167,7 @@ export const parameters: ParameterTexts = {
   'fleet.data_parallel_size': { label: '数据并行 rank 数', help: '一个副本由多少个引擎组成，每个有自己的 GPU、等待队列和 KV 缓存（--data-parallel-size）。稠密模型的 rank 相互独立；混合专家模型的 rank 共享专家，每次前向都一起执行。' },
   'fleet.rank_passes': { label: 'rank 的前向', help: '一起：一次前向的时间取决于最慢的 rank，没有批次的 rank 执行空跑前向，与 vLLM 的混合专家模型相同（专家分布在所有 rank 上）。各自：每个 rank 独立运行并拥有全部权重，与稠密模型相同。默认值由模型决定。' },
   'fleet.dp_sync_interval': { label: '同步间隔', help: '每隔多少次前向，各 rank 互相询问是否还有工作（vLLM 的 dp_sync_interval；0.33 之前为 32）。在那之前，空闲的 rank 继续空跑前向。' },
-  'fleet.rank_choice': { label: 'rank 的选择', help: '副本的哪个 rank 得到请求：按 vLLM 0.33 的规则，由前端自己的请求数和协调器的计数决定（后者最多晚 100 ms）；按更早的规则；轮流；给请求最少的 rank（SGLang 的 total_requests）；或由路由器决定，每个 rank 对它是一个单独的地址（--data-parallel-external-lb）。' },
+  'fleet.rank_choice': { label: 'rank 的选择', help: '副本的哪个 rank 得到请求：按 vLLM 0.33 的规则，由前端自己的请求数和协调器的计数决定（后者最多晚 0.1 s）；按更早的规则；轮流；给请求最少的 rank（SGLang 的 total_requests）；或由路由器决定，每个 rank 对它是一个单独的地址（--data-parallel-external-lb）。' },
   'fleet.api_server_count': { label: 'API 服务器数', help: '一个副本的前端数，它们各自选择 rank，只通过协调器得知彼此的请求（--api-server-count）。0 表示与 rank 一样多，即 vLLM 的默认值。' },
   'fleet.enable_expert_parallel': { label: '专家并行', help: '每个 GPU 拥有完整的若干专家，而不是每个专家的一部分（--enable-expert-parallel）。' },
   'fleet.all2all_backend': { label: '全互换', help: 'token 怎样到达其他 rank 的专家并返回：所有 rank 收集全部 token 再分散求和（vLLM 的默认值），或用 DeepEP 的 kernel，一种适合少量 token，一种适合大量 token，时间是在单节点的 Hopper 或 Blackwell GPU 上实测的；在其他 GPU 上按收集计算。' },
