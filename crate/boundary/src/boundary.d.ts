@@ -2700,7 +2700,7 @@ export type Summary = {
   prefix: PrefixSummary | null,
   /** Of a fleet: what else is to be said of it. */
   fleet: FleetSummary | null,
-  /** Replicas that there were, of all pools. */
+  /** Replicas that there were, of all pools; data-parallel ranks count each. */
   replicas: number,
   /** GPU seconds for which the replicas are paid, from when each was asked for until it stops or the run ends. */
   gpu_s: number,

@@ -191,7 +191,7 @@ pub struct RunSummary {
     pub prefix: Option<PrefixSummary>,
     /// Of a fleet: what else is to be said of it.
     pub fleet: Option<FleetSummary>,
-    /// Replicas that there were, of all pools.
+    /// Replicas that there were, of all pools; data-parallel ranks count each.
     pub replicas: usize,
     /// GPU seconds for which the replicas are paid, from when each was asked for until it stops or the run ends.
     pub gpu_s: f64,

@@ -194,6 +194,23 @@ fn drafts_delay_first_tokens_in_a_nearly_full_room() {
     assert!(half(&with) < 0.62 * half(&without), "{} {}", half(&with), half(&without));
 }
 
+/// Eight ranks have room for the requests that wait under tensor parallelism; with few requests they are slower in everything.
+#[test]
+fn ranks_shorten_the_ttft_where_kv_memory_is_short_and_lose_where_it_is_not() {
+    let mean = |run: &Summary| run.ttft_s.mean.expect("requests");
+    let tpot = |run: &Summary| run.tpot_s.mean.expect("tokens");
+    both_sides("will_ranks", |seed, tensor, ranks| {
+        assert!(mean(ranks) < 0.4 * mean(tensor), "seed {seed}: {} {}", mean(ranks), mean(tensor));
+        assert!(tpot(ranks) > tpot(tensor), "seed {seed}");
+    });
+    let (tensor, ranks) = sides("will_ranks");
+    let [tensor, ranks] = [tensor, ranks].map(|mut side| {
+        side.set_text("workload.rate_rps", "4").unwrap();
+        summary(&side, 1)
+    });
+    assert!(mean(&ranks) > 1.4 * mean(&tensor) && tpot(&ranks) > 1.4 * tpot(&tensor));
+}
+
 #[test]
 fn a_router_that_knows_the_caches_halves_the_ttft_of_agents() {
     both_sides("will_router", |seed, turn, with| {

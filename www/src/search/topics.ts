@@ -177,6 +177,7 @@ export const PRESET_WORDS: Readonly<Record<string, string>> = {
     + 'agentic traffic, coding agents, tool calls, 路由, 路由器, 哪个路由器, 负载均衡, 缓存感知路由, 会话亲和, 编程智能体, 工具调用',
   will_sglang: 'SGLang or vLLM, SGLang vs vLLM, spiky ITL, ITL spikes, token stalls, prefill first, prefill stalls decode, inter-token latency spikes, SGLang 还是 vLLM, token 停顿, 预填充优先',
   will_drafts: 'MTP, EAGLE, speculative decoding slower, draft tokens, is MTP worth it, acceptance rate, 投机解码 变慢, 草稿 token',
+  will_ranks: 'DeepSeek DP attention, data parallel attention, tensor parallel or data parallel, TP or DP, MoE layout, wide EP, 数据并行 rank, 张量并行还是数据并行',
   will_flags: 'vllm serve, 启动参数',
 };
 

@@ -30,7 +30,7 @@ const WORDS: readonly (readonly [string, string])[] = [
   ['cost', 'plan'], ['price', 'plan'], ['cost per million tokens', 'plan'], ['how many gpus', 'plan'], ['h100', 'fleet.gpu'], ['b200', 'fleet.gpu'], ['llama', 'fleet.model'], ['deepseek', 'fleet.model'], ['qwen', 'fleet.model'],
   // Questions, and what they are about.
   ['router', 'will_router'], ['routing', 'will_router'], ['which router', 'will_router'], ['router for agents', 'will_router'], ['agentic router', 'will_router'], ['best router', 'will_router'],
-  ['spiky itl', 'will_sglang'], ['sglang or vllm', 'will_sglang'], ['why is my itl spiky on sglang', 'will_sglang'], ['which load balancer', 'will_router'], ['cache-aware routing', 'will_router'], ['cpu offload', 'will_host_cache'], ['kv offload', 'will_host_cache'], ['host cache', 'will_host_cache'], ['host memory', 'will_host_cache'],
+  ['spiky itl', 'will_sglang'], ['tp or dp', 'will_ranks'], ['sglang or vllm', 'will_sglang'], ['why is my itl spiky on sglang', 'will_sglang'], ['which load balancer', 'will_router'], ['cache-aware routing', 'will_router'], ['cpu offload', 'will_host_cache'], ['kv offload', 'will_host_cache'], ['host cache', 'will_host_cache'], ['host memory', 'will_host_cache'],
   ['is a cpu tier worth it', 'will_host_cache'], ['should i use prefix caching?', 'will_prefix_cache'], ['what if', 'what-if'], ['how many gpus', 'plan'], ['my request', 'own'],
   // What is not modelled says so.
   ['speculative decoding', 'speculation'], ['mtp', 'speculation'], ['disaggregated', 'disaggregation'], ['pd disaggregation', 'disaggregation'], ['expert parallel', 'fleet.enable_expert_parallel'], ['eplb', 'expert_balance'], ['autoscaling', 'autoscaling'],

@@ -153,7 +153,8 @@ type InState = fn(&ReplicaLife, f64) -> bool;
 
 /// How many replicas are ready, start and drain, one above the other, at every change.
 fn replica_count(run: &Run, window: &ChartWindow) -> Chart {
-    let lives = &run.report.replicas;
+    // The ranks of a replica live and end together.
+    let lives: Vec<&ReplicaLife> = run.report.replicas.iter().filter(|life| life.rank == 0).collect();
     let times = lives.iter().flat_map(|life| [life.start_us, life.ready_us, life.drain_us, life.stop_us]);
     let mut x: Vec<f64> = times.filter(|&us| us > window.start_us && us < window.end_us).collect();
     x.extend([window.start_us, window.end_us]);
