@@ -50,7 +50,7 @@ pub struct RankRows {
 impl RankRows {
     /// Rows with which so many ranks come to the experts, one of which has `own`. In a CUDA graph every rank is padded to the
     /// largest (vllm/v1/worker/dp_utils.py); a batch alone stands for ranks that are alike.
-    pub(crate) fn of_ranks(&self, own: f64, ranks: u32, captured_tokens: u32) -> f64 {
+    pub(crate) fn of_ranks(self, own: f64, ranks: u32, captured_tokens: u32) -> f64 {
         match self.all {
             0 => own * f64::from(ranks.max(1)),
             _ if self.most <= captured_tokens => f64::from(self.most) * f64::from(ranks.max(1)),

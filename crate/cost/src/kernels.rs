@@ -21,7 +21,7 @@ pub use base::{ExpertShape, Heads, Peaks};
 pub use grid::Grid;
 pub use layout::{Layout, MissingTable};
 pub use left_out::{LeftOutError, left_out, ranges};
-pub use step::{CAPTURED_TOKENS, KernelCost, Overheads, captured_by_default};
+pub use step::{KernelCost, Overheads};
 pub use text::{KernelTable, Kernels};
 
 /// The format in which a product is computed.

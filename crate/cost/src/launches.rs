@@ -1,6 +1,21 @@
 //! Iterations whose kernels the host launches one by one, for no CUDA graph covers them. Launches run ahead of the GPU, so that such an
 //! iteration takes at least as long as they do, and no longer where the GPU is busy anyway.
 
+use crate::gpus::Gpu;
+
+/// The largest iteration that vLLM captures a CUDA graph of by itself, tokens, where neither `max_num_seqs` nor the token budget
+/// bounds it: [`captured_by_default`].
+pub const CAPTURED_TOKENS: u32 = 512;
+/// The same on GPUs of compute capability 10.x.
+const CAPTURED_TOKENS_10: u32 = 1024;
+
+/// vLLM's default of `max_cudagraph_capture_size` (`_set_cudagraph_sizes` in its `vllm/config/vllm.py`): room for twice
+/// `max_num_seqs`, no more than fits into an iteration.
+pub fn captured_by_default(gpu: &Gpu, max_num_seqs: u32, max_num_batched_tokens: u32) -> u32 {
+    let most = if gpu.has_compute_capability_10() { CAPTURED_TOKENS_10 } else { CAPTURED_TOKENS };
+    max_num_seqs.saturating_mul(2).min(most).min(max_num_batched_tokens).max(1)
+}
+
 /// What waiting may add to an iteration right above the captured size, as a share of the time of its kernels, and by
 /// how much that share grows for each further captured size of tokens. Measured are an idle prompt of 512 and of 513 tokens (12.0
 /// and 13.1 ms: Llama-3.1-8B on an H100) and prompts of 819 tokens and more, where launches count in full; what lies between is

@@ -13,7 +13,7 @@ pub mod formats;
 pub mod gpus;
 pub mod kernels;
 pub mod kv_groups;
-mod launches;
+pub mod launches;
 pub mod linear;
 pub mod memory_plan;
 mod model_shape;

@@ -13,8 +13,7 @@ use crate::batch::{
 use crate::batch_stages::{BatchStages, StageConstants};
 use crate::deployment::Deployment;
 use crate::expert_layout::all_to_all_us;
-use crate::gpus::Gpu;
-use crate::launches;
+use crate::launches::{self, CAPTURED_TOKENS};
 use crate::nodes;
 use crate::roofline::Corrections;
 
@@ -25,19 +24,6 @@ const POINTWISE_SHARE: f64 = 0.8;
 /// Models that normalise queries and keys over all heads: the GPUs that share these add up the squares of each, a number of 32
 /// bits a token.
 const JOINT_NORM: [&str; 1] = ["minimax-m2.5"];
-
-/// The largest iteration that vLLM captures a CUDA graph of by itself, tokens, where neither `max_num_seqs` nor the token budget
-/// bounds it: [`captured_by_default`].
-pub const CAPTURED_TOKENS: u32 = 512;
-/// The same on GPUs of compute capability 10.x.
-const CAPTURED_TOKENS_10: u32 = 1024;
-
-/// vLLM's default of `max_cudagraph_capture_size` (`_set_cudagraph_sizes` in its `vllm/config/vllm.py`): room for twice
-/// `max_num_seqs`, no more than fits into an iteration.
-pub fn captured_by_default(gpu: &Gpu, max_num_seqs: u32, max_num_batched_tokens: u32) -> u32 {
-    let most = if gpu.has_compute_capability_10() { CAPTURED_TOKENS_10 } else { CAPTURED_TOKENS };
-    max_num_seqs.saturating_mul(2).min(most).min(max_num_batched_tokens).max(1)
-}
 
 /// What surrounds kernels: calibrated on measured deployments, not timed.
 #[derive(Debug, Clone, Copy, PartialEq)]

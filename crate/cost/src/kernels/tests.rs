@@ -1,5 +1,6 @@
 //! Grids, their text, and iterations put together from them.
 
+use crate::launches::{CAPTURED_TOKENS, captured_by_default};
 use proptest::prelude::*;
 
 use super::import::{self, OperatorColumns};

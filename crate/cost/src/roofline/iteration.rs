@@ -6,8 +6,7 @@ use super::{LoraKernels, Roofline};
 use crate::batch::{Batch, LoraBatch, OperatorClass, OperatorSum, OperatorTime, StageParts, Work};
 use crate::deployment::Deployment;
 use crate::expert_layout::all_to_all_us;
-use crate::kernels::CAPTURED_TOKENS;
-use crate::launches;
+use crate::launches::{self, CAPTURED_TOKENS};
 use crate::models::{Attention, Model};
 use crate::nodes;
 

@@ -93,12 +93,11 @@ impl Fleet {
         let group = &mut self.groups[usize::from(self.replicas[rank].life.replica)];
         let Some(passes) = &mut group.passes else { return };
         let newest = &mut passes.dummies_at[place];
-        match newest.map(|at| &mut all[at]).filter(|row| row.end_us == start_us) {
-            Some(row) => (row.end_us, row.passes) = (end_us, row.passes + 1),
-            None => {
-                *newest = Some(all.len());
-                all.push(DummyPasses { replica: rank, start_us, end_us, passes: 1 });
-            }
+        if let Some(row) = newest.map(|at| &mut all[at]).filter(|row| row.end_us == start_us) {
+            (row.end_us, row.passes) = (end_us, row.passes + 1);
+        } else {
+            *newest = Some(all.len());
+            all.push(DummyPasses { replica: rank, start_us, end_us, passes: 1 });
         }
     }
 

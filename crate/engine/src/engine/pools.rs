@@ -312,7 +312,8 @@ impl Fleet {
         let state = &self.pools[usize::from(pool)];
         let (start_up_us, ranks) = (state.start_up_us, state.config.data_parallel.ranks as usize);
         for _ in staying.len()..replicas.max(1) as usize {
-            if self.replicas.len() + ranks <= usize::from(u16::MAX) {
+            let places_left = usize::from(u16::MAX) - self.replicas.len();
+            if ranks <= places_left {
                 let ready_us = now_us + start_up_us;
                 for place in self.add_replica(pool, now_us, ready_us) {
                     self.events.push(ready_us, Event::ReplicaReady(place));

@@ -1,8 +1,9 @@
 //! What a row runs on: its deployment, where iteration times come from, and its scheduler.
 
 use serde::Serialize;
-use servescope_cost::kernels::{CAPTURED_TOKENS, Kernels, Layout, NumberFormat, Overheads};
+use servescope_cost::kernels::{Kernels, Layout, NumberFormat, Overheads};
 use servescope_cost::kv_groups::KvGroupsPlan;
+use servescope_cost::launches::CAPTURED_TOKENS;
 use servescope_cost::memory_plan::sglang::{self, Server};
 use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
 use servescope_cost::memory_plan::{Ask, DrafterMemory, MemoryPlan, Reserve};

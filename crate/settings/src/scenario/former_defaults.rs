@@ -1,6 +1,6 @@
 //! Defaults that were others in former versions. What a link or a file of a former version leaves out means what it meant then.
 
-use servescope_cost::kernels::CAPTURED_TOKENS;
+use servescope_cost::launches::CAPTURED_TOKENS;
 
 use super::Scenario;
 use crate::parameters::{Id, Value};

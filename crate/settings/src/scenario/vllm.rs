@@ -3,8 +3,8 @@
 
 use servescope_cost::deployment::Deployment;
 use servescope_cost::gpus::Gpu;
-use servescope_cost::kernels::captured_by_default;
 use servescope_cost::kv_groups::KvGroupsPlan;
+use servescope_cost::launches::captured_by_default;
 use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
 use servescope_cost::models::Attention;
 use servescope_engine::{Equals, LongPrefill, PoolConfig, SchedulerKind, VllmRules};

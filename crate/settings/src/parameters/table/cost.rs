@@ -1,7 +1,7 @@
 //! Rows of the iteration-time model, of the SLOs and of the capacity search.
 
 use servescope_cost::calibration::CALIBRATION_IDS;
-use servescope_cost::kernels::CAPTURED_TOKENS;
+use servescope_cost::launches::CAPTURED_TOKENS;
 use servescope_cost::models::MODEL_IDS;
 
 use crate::acceptance_tables::TABLE_NAMES;

@@ -30,7 +30,7 @@ impl State {
         while next < end {
             let Started { id, place } = started[next];
             let lacks = match place {
-                Some(place) => self.go_on(list, replica, context, step, place),
+                Some(place) => Self::go_on(list, replica, context, step, place),
                 None => self.resume(list, replica, context, step, id),
             };
             let Some((reason, compared)) = lacks else {
@@ -96,7 +96,6 @@ impl State {
 
     /// A running request goes on. Says what it lacks if it cannot.
     fn go_on(
-        &mut self,
         list: &mut RunningList,
         replica: &mut Replica,
         context: &mut ScheduleContext<'_>,
