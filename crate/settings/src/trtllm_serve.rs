@@ -82,7 +82,7 @@ fn options(flags: &mut ServerFlags<'_>) -> String {
     if scenario.is_active(Id::KvFormat) && scenario.choice(Id::KvFormat) == "fp8" {
         lines.push("  dtype: fp8".to_owned());
     }
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.join("\n") + "\n"
 }
 
 /// Those of them that are about adapters.

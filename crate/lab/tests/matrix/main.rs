@@ -273,7 +273,8 @@ fn cell(
         _ if path.starts_with("fleet.host_cache") => &loads[LOADS.len() + 3..=LOADS.len() + 3],
         _ if is_only_of(id, "sglang") => &loads[LOADS.len() + 4..LOADS.len() + 6],
         _ if is_only_of(id, "trtllm") => &loads[LOADS.len() + 6..],
-        _ if is_of_vllm_v1(id) => &loads[..=LOADS.len()],
+        // TensorRT-LLM cuts prompts, too, where that is asked for.
+        _ if is_of_vllm_v1(id) || id == Id::ChunkedPrefill => &loads[..=LOADS.len()],
         _ => &loads[..LOADS.len()],
     };
     let is_idle = |load: &&Rc<Scenario>| idle(load, &context, id).is_some();

@@ -171,6 +171,12 @@ fn strip(json: &mut Json) {
     match json {
         Json::Object(fields) => {
             LABELS.iter().for_each(|label| drop(fields.remove(*label)));
+            // A prefix cache in which nothing was found is no other result than none.
+            fields.retain(|name, value| match &**name {
+                "prefix_cache" => value["hit_rate"].as_f64().is_some_and(|rate| rate > 0.0),
+                "prefix_hit_rate" => value.as_f64().is_some_and(|rate| rate > 0.0),
+                _ => true,
+            });
             fields.values_mut().for_each(strip);
         }
         Json::Array(items) => items.iter_mut().for_each(strip),

@@ -30,7 +30,7 @@ impl State {
         while next < end {
             let Started { id, place } = started[next];
             let lacks = match place {
-                Some(place) => Self::go_on(list, replica, context, step, place),
+                Some(place) => go_on(list, replica, context, step, place),
                 None => self.resume(list, replica, context, step, id),
             };
             let Some((reason, compared)) = lacks else {
@@ -94,30 +94,6 @@ impl State {
         started
     }
 
-    /// A running request goes on. Says what it lacks if it cannot.
-    fn go_on(
-        list: &mut RunningList,
-        replica: &mut Replica,
-        context: &mut ScheduleContext<'_>,
-        step: &mut MicroBatch,
-        place: u32,
-    ) -> Option<(BlockReason, Compared)> {
-        if is_prompt(list, context, place) {
-            step.offer_rest(list, replica, context, place);
-            return None;
-        }
-        let entry = list.entry(place);
-        let blocks = replica.kv.blocks_to_take(entry.computed + 1, &entry.held);
-        let free = replica.kv.available().saturating_sub(step.promised);
-        if blocks > free {
-            return Some((BlockReason::Memory, Compared::new(Test::KvBlocks, blocks, free)));
-        }
-        if !step.decode(list, replica, context, place) {
-            step.promised += blocks;
-        }
-        None
-    }
-
     /// A paused request is admitted again. Says what it lacks if it is not for want of memory, or of a LoRA slot.
     fn resume(
         &mut self,
@@ -159,4 +135,28 @@ impl State {
         replica.adapters.offload_unused(&mut replica.kv);
         self.paused.push(id);
     }
+}
+
+/// A running request goes on. Says what it lacks if it cannot.
+fn go_on(
+    list: &mut RunningList,
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    step: &mut MicroBatch,
+    place: u32,
+) -> Option<(BlockReason, Compared)> {
+    if is_prompt(list, context, place) {
+        step.offer_rest(list, replica, context, place);
+        return None;
+    }
+    let entry = list.entry(place);
+    let blocks = replica.kv.blocks_to_take(entry.computed + 1, &entry.held);
+    let free = replica.kv.available().saturating_sub(step.promised);
+    if blocks > free {
+        return Some((BlockReason::Memory, Compared::new(Test::KvBlocks, blocks, free)));
+    }
+    if !step.decode(list, replica, context, place) {
+        step.promised += blocks;
+    }
+    None
 }
