@@ -11,6 +11,9 @@ use super::given::Given;
 /// What a batch left behind when it was formed: requests that run and wait, and free blocks.
 type Left = (u32, u32, u32);
 
+/// A batch of ours, with what it left where it was formed alone.
+type Formed = (BatchUnderWay, Option<Left>);
+
 /// Batches of vLLM's that hold anything, and what was left when all that were formed then had been: an empty one after
 /// them may have preempted requests.
 fn theirs(given: &Given, rank: ReplicaIndex) -> Vec<(&Value, Left)> {
@@ -35,9 +38,9 @@ fn decided_us(batch: &Value) -> f64 {
 }
 
 /// Runs to the end, and returns every batch of each engine, where one was formed alone with what it left.
-fn ours(given: &Given) -> (Vec<Vec<(BatchUnderWay, Option<Left>)>>, Report) {
+fn ours(given: &Given) -> (Vec<Vec<Formed>>, Report) {
     let mut fleet: Fleet = given.fleet().without_fast_forward();
-    let mut all: Vec<Vec<(BatchUnderWay, Option<Left>)>> = given.ranks().map(|_| Vec::new()).collect();
+    let mut all: Vec<Vec<Formed>> = given.ranks().map(|_| Vec::new()).collect();
     loop {
         let is_over = fleet.advance(1);
         for rank in given.ranks() {
@@ -63,7 +66,7 @@ pub(crate) struct Ran {
     pub(crate) cached: Vec<(Option<u32>, u32)>,
 }
 
-fn cached(given: &Given, batches: &[(BatchUnderWay, Option<Left>)]) -> Vec<(Option<u32>, u32)> {
+fn cached(given: &Given, batches: &[Formed]) -> Vec<(Option<u32>, u32)> {
     let mut cached = vec![(None, 0); given.trace.len()];
     for member in batches.iter().flat_map(|batch| &batch.0.requests).filter(|member| member.is_admitted) {
         let (first, all) = &mut cached[member.id];
@@ -85,12 +88,7 @@ pub(crate) fn check(given: &Given) -> Result<Ran, String> {
     Ok(Ran { batches, cached: cached(given, &ours.concat()), report })
 }
 
-fn check_rank(
-    given: &Given,
-    rank: ReplicaIndex,
-    ours: &[(BatchUnderWay, Option<Left>)],
-    report: &Report,
-) -> Result<usize, String> {
+fn check_rank(given: &Given, rank: ReplicaIndex, ours: &[Formed], report: &Report) -> Result<usize, String> {
     let theirs = theirs(given, rank);
     for (place, (&(batch, expected), own)) in theirs.iter().zip(ours).enumerate() {
         let differs = |what: &str, own: &dyn std::fmt::Debug, other: &dyn std::fmt::Debug| {
