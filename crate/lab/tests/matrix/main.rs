@@ -217,6 +217,30 @@ const HOST_LOAD: &[(&str, &str)] = &[
     ("fleet.replicas", "2"),
 ];
 
+/// Bursts on three data-parallel ranks that run every pass together, with pauses between them.
+const RANK_LOAD: &[(&str, &str)] = &[
+    ("workload.rate_rps", "6"),
+    ("workload.duration_s", "10"),
+    ("workload.arrivals.cv", "4"),
+    ("workload.adapters.count", "0"),
+    ("workload.output_tokens.high", "60"),
+    ("workload.input_tokens.high", "250"),
+    ("fleet.data_parallel_size", "3"),
+    ("fleet.rank_passes", "together"),
+];
+
+/// Ranks that share experts, on GPUs on which every way to them was timed.
+const EXPERT_LOAD: &[(&str, &str)] = &[
+    ("workload.rate_rps", "6"),
+    ("workload.duration_s", "6"),
+    ("workload.adapters.count", "0"),
+    ("fleet.gpu", "h200_sxm"),
+    ("fleet.model", "mixtral-8x7b"),
+    ("fleet.tensor_parallel", "2"),
+    ("fleet.data_parallel_size", "2"),
+    ("fleet.rank_passes", "together"),
+];
+
 /// What all have: a pair of GPU and model whose operators were timed, and curves that change within the run.
 const COMMON: [(&str, &str); 10] = [
     ("fleet.gpu", "a100_80_sxm"),
@@ -245,7 +269,17 @@ fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
     };
     LOADS
         .iter()
-        .chain(&[VLLM_LOAD, LAUNCH_LOAD, ROUTER_LOAD, HOST_LOAD, SGLANG_LOAD, SGLANG_SLOTS, TRTLLM_LOAD])
+        .chain(&[
+            VLLM_LOAD,
+            LAUNCH_LOAD,
+            ROUTER_LOAD,
+            HOST_LOAD,
+            SGLANG_LOAD,
+            SGLANG_SLOTS,
+            TRTLLM_LOAD,
+            RANK_LOAD,
+            EXPERT_LOAD,
+        ])
         .map(load)
         .collect()
 }
@@ -265,14 +299,19 @@ fn cell(
 ) -> Cell {
     let context = NoteContext { purpose: aim(id), ..NoteContext::default() };
     let path = id.row().id;
-    // The loads behind the others are for the settings of vLLM v1, the largest CUDA graph, routers, host memory, SGLang and TensorRT-LLM alone.
+    // The loads behind the others are for the settings of vLLM v1, the largest CUDA graph, routers, host memory, SGLang, TensorRT-LLM,
+    // ranks and experts alone.
     let loads = match id {
         Id::CapturedTokens => &loads[..LOADS.len() + 2],
         _ if path == "fleet.router_index.host_weight" => &loads[LOADS.len() + 3..=LOADS.len() + 3],
         _ if path.starts_with("fleet.router") => &loads[LOADS.len() + 2..=LOADS.len() + 2],
         _ if path.starts_with("fleet.host_cache") => &loads[LOADS.len() + 3..=LOADS.len() + 3],
         _ if is_only_of(id, "sglang") => &loads[LOADS.len() + 4..LOADS.len() + 6],
-        _ if is_only_of(id, "trtllm") => &loads[LOADS.len() + 6..],
+        _ if is_only_of(id, "trtllm") => &loads[LOADS.len() + 6..=LOADS.len() + 6],
+        Id::RankPasses | Id::SyncInterval | Id::RankChoice | Id::ApiServers => {
+            &loads[LOADS.len() + 7..=LOADS.len() + 7]
+        }
+        Id::ExpertParallel | Id::AllToAll => &loads[LOADS.len() + 8..],
         // TensorRT-LLM cuts prompts, too, where that is asked for.
         _ if is_of_vllm_v1(id) || id == Id::ChunkedPrefill => &loads[..=LOADS.len()],
         _ => &loads[..LOADS.len()],
