@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use servescope_settings::diagnostic::Diagnostic;
-use servescope_settings::file_kind::{FileKind, Recognised, Server, recognise};
+use servescope_settings::file_kind::{FileKind, Recognised, recognise};
 use servescope_settings::link;
 use servescope_settings::model_config::ModelConfig;
 use servescope_settings::model_config::adapter::AdapterFile;
@@ -178,13 +178,6 @@ fn launch(scenario: &mut Scenario, line: &str, settings: &[String]) -> Result<Ve
     let Ok(Recognised { kind: FileKind::LaunchLine(server), .. }) = recognise(line.as_bytes()) else {
         return Err(format!("--vllm-serve: a line with `vllm serve` expected, got {line:?}"));
     };
-    if server == Server::TrtLlm {
-        note(&format!(
-            "--vllm-serve: the scheduler of {} is not modelled; that of the scenario, {}, stands in its place",
-            server.name(),
-            scenario.get(Id::SchedulerKind).to_text()
-        ));
-    }
     let launched = server.launched(line, scenario);
     let is_set = |path: &str| settings.iter().any(|setting| setting.trim().starts_with(&format!("{path}=")));
     for path in launched.assumed.iter().filter(|path| !is_set(path)) {

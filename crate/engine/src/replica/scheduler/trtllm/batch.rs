@@ -97,17 +97,8 @@ impl MicroBatch {
         context: &mut ScheduleContext<'_>,
         place: u32,
     ) -> bool {
-        let looks = list.looks;
         let entry = list.entry(place);
         let id = entry.id;
-        // Its token is under way in a batch on another stage.
-        if looks < entry.decodes_from || entry.known + entry.awaited == entry.computed {
-            return false;
-        }
-        // Its last token is known to be under way (`GENERATION_TO_COMPLETE`).
-        if entry.awaited > 0 && entry.computed + 1 >= most_tokens(context, id) {
-            return false;
-        }
         self.is_closed |= self.budget == 0;
         if self.is_closed {
             context.record.phases.defer(id, context.now_us, false);
@@ -183,6 +174,15 @@ impl MicroBatch {
 pub(super) fn is_prompt(list: &RunningList, context: &ScheduleContext<'_>, place: u32) -> bool {
     let entry = &list.entries[place as usize];
     entry.computed < context.requests[entry.id].prompt
+}
+
+/// Whether a running request that has its prompt decodes on: its token is not under way in a batch on another stage, and that which is
+/// under way is not the last by its `max_tokens` (`GENERATION_TO_COMPLETE`).
+pub(super) fn decodes_on(list: &RunningList, context: &ScheduleContext<'_>, place: u32) -> bool {
+    let entry = &list.entries[place as usize];
+    let waits = list.looks < entry.decodes_from || entry.known + entry.awaited == entry.computed;
+    let ends = entry.awaited > 0 && entry.computed + 1 >= most_tokens(context, entry.id);
+    !waits && !ends
 }
 
 /// How many of a prompt's first blocks are cached, with how many of these no request holds; and the number of the first that is not, where

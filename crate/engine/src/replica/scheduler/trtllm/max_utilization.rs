@@ -3,7 +3,7 @@
 
 use servescope_workload::RequestId;
 
-use super::batch::{MicroBatch, first_new_block, is_prompt};
+use super::batch::{MicroBatch, decodes_on, first_new_block, is_prompt};
 use super::prompts::Judged;
 use super::{BlockReason, Replica, RunningList, ScheduleContext, State};
 use crate::record::decisions::{Compared, Decision, Test, Verdict};
@@ -147,6 +147,9 @@ fn go_on(
 ) -> Option<(BlockReason, Compared)> {
     if is_prompt(list, context, place) {
         step.offer_rest(list, replica, context, place);
+        return None;
+    }
+    if !decodes_on(list, context, place) {
         return None;
     }
     let entry = list.entry(place);

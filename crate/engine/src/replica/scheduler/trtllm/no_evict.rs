@@ -3,7 +3,7 @@
 
 use servescope_workload::RequestId;
 
-use super::batch::{MicroBatch, is_prompt};
+use super::batch::{MicroBatch, decodes_on, is_prompt};
 use super::{BlockReason, Replica, RunningList, ScheduleContext, State, most_tokens};
 
 /// Blocks of a request at its end (`get_remaining_blocks_to_completion`, and those that it has).
@@ -35,7 +35,7 @@ impl State {
                 }
                 if reads_prompt {
                     step.offer_rest(list, replica, context, place);
-                } else {
+                } else if decodes_on(list, context, place) {
                     step.decode(list, replica, context, place);
                 }
             }
