@@ -29,5 +29,6 @@ pub fn add_up(mut report: Report, what: &str) -> Report {
     }
     drop(tables);
     (report.decisions, report.phases) = (None, None);
+    report.choices = Vec::new();
     report
 }

@@ -123,5 +123,5 @@ test('the command of vLLM is the terminal’s, and another scheduler is said to 
   }
   await another(page, '#v=4');
   await choose();
-  await expect(page.locator('[data-notice=export_failed]')).toContainText('vLLM v1');
+  await expect(page.locator('[data-notice=export_failed]')).toContainText('S-LoRA is not how vLLM');
 });
