@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use serde::Serialize;
-use servescope_cost::Model;
 use servescope_cost::deployment::Deployment;
+use servescope_cost::{ExpertLayout, Model};
 use servescope_workload::statistics::{median, sort};
 
 use crate::kernels::KernelEngine;
@@ -98,11 +98,13 @@ impl ExpectedError {
 
 impl Scenario {
     /// The error to expect, from the nearest measured deployments; `None` for models of iteration times that no measured
-    /// deployment can be run with, for SGLang without measured kernels, and for TensorRT-LLM.
+    /// deployment can be run with, for SGLang without measured kernels, for TensorRT-LLM, and for experts that are whole on GPUs or shared
+    /// by data-parallel ranks, as no measured deployment was run with ranks.
     pub fn expected_error(&self) -> Option<ExpectedError> {
         // A measured server has the scheduler and the kernels of one engine. SGLang's rows without kernels were answered with another
         // host time than that of a scenario.
-        if self.is_trtllm() {
+        let deployment = self.deployment();
+        if self.is_trtllm() || deployment.expert_layout != ExpertLayout::ALONE {
             return None;
         }
         let times = match (self.cost_kind(), self.kernel_engine(), self.is_sglang()) {
@@ -111,7 +113,6 @@ impl Scenario {
             (CostKind::Roofline, _, false) => "roofline",
             _ => return None,
         };
-        let deployment = self.deployment();
         let nearest = nearest(times, &deployment);
         if self.has_own_model() {
             let over = [deployment.gpu.id, "*"].into_iter().find_map(|gpu| over_models(times, gpu));

@@ -26,6 +26,10 @@ pub fn trtllm_serve(scenario: &Scenario, traffic: Option<&Traffic>) -> Result<St
     let mut flags = ServerFlags::new(scenario, "TensorRT-LLM", &NOT_FLAGS);
     if flags.has_hardware() {
         flags.number("tp_size", Id::TensorParallel);
+        flags.covered.push(Id::ExpertParallel);
+        if scenario.is_active(Id::ExpertParallel) && flags.is_on(Id::ExpertParallel) {
+            flags.number("ep_size", Id::TensorParallel);
+        }
     } else {
         flags.left_out.push("the iteration times of this setting are of no GPU and of no model".to_owned());
     }

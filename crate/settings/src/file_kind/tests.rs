@@ -212,4 +212,8 @@ fn lines_with_ranks_are_read_and_written() {
     for flag in ["--tp-size 8", "--dp-size 4", "--enable-dp-attention", "--ep-size 8"] {
         assert!(written.contains(flag), "{flag}: {written}");
     }
+    let trtllm = read(Server::TrtLlm, "trtllm-serve deepseek-ai/DeepSeek-V3 --tp_size 8 --ep_size 8");
+    assert_eq!(trtllm.get(Id::ExpertParallel), Value::Flag(true));
+    let written = crate::trtllm_serve::trtllm_serve(&trtllm, None).unwrap();
+    assert!(written.contains("--tp_size 8") && written.contains("--ep_size 8"), "{written}");
 }

@@ -56,11 +56,15 @@ impl Scenario {
         {
             return ExpertLayout::ALONE;
         }
-        ExpertLayout {
-            data_parallel: if self.is_in_lockstep() { self.data_parallel_size() } else { 1 },
+        let alone = ExpertLayout {
             expert_parallel: self.is_active(Id::ExpertParallel) && self.flag(Id::ExpertParallel),
-            all_to_all: self.chosen(choices::ALL_TO_ALL),
+            ..ExpertLayout::ALONE
+        };
+        if !self.is_in_lockstep() {
+            return alone;
         }
+        let all_to_all = self.chosen(choices::ALL_TO_ALL);
+        ExpertLayout { data_parallel: self.data_parallel_size(), all_to_all, ..alone }
     }
 
     /// What cannot be simulated of ranks that run together.

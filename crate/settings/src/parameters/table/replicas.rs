@@ -73,7 +73,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("Forward passes of ranks", "Together: a pass takes as long as the slowest rank, and a rank without a batch runs a dummy one, as vLLM's ranks of a mixture of experts do, whose experts are spread over all of them. Apart: each rank runs by itself and has all weights, as those of a dense model. The default is by the model.")),
     (Id::SyncInterval, row("fleet.dp_sync_interval", "dsi", "fleet", whole(1.0, 100_000.0, 16.0)).unit("passes").linear(1.0, 64.0, 1.0)
         .when(&[IN_LOCKSTEP, when_in(Id::RankPasses, &["together"])])
-        .doc("Sync interval", "Passes between two at which the ranks ask each other whether any has work (vLLM's dp_sync_interval; 32 before 0.33). Until then idle ranks run dummy passes.")),
+        .doc("Sync interval", "Passes between two at which the ranks ask each other whether any has work (vLLM's dp_sync_interval; 32 before 0.33). Until then idle ranks run dummy batches.")),
     (Id::RankChoice, row("fleet.rank_choice", "drc", "fleet", choice(choices::RANK_CHOICE))
         .when(&[above(Id::DataParallel, 1.0)])
         .doc("Choice of the rank", "Which rank of a replica gets a request: by vLLM 0.33's rule from its front end's own requests and the coordinator's counts, which are up to 100 ms old; by the rule before it; in turn; to the rank with the fewest requests (SGLang's total_requests); or by the router, for which every rank is an address of its own (--data-parallel-external-lb).")),
