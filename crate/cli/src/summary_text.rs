@@ -166,7 +166,7 @@ fn engine_lines(run: &Summary, users: ServiceFairness) -> Vec<(&'static str, Str
         lines.push((
             "ranks",
             format!(
-                "{} run every pass together: {dummy} of their time are dummy passes, {waited} waiting for a slower rank",
+                "{} run every pass together: {dummy} of their time are dummy batches, {waited} waiting for a slower rank",
                 ranks.ranks
             ),
         ));

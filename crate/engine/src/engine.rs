@@ -280,7 +280,7 @@ impl Fleet {
                 departures: self.record.departures,
                 preemption_intervals: self.record.preemption_intervals,
                 kv_copies: self.record.kv_copies,
-                dummy_passes: self.record.dummy_passes,
+                dummy_batches: self.record.dummy_batches,
             },
             results,
             adapters,

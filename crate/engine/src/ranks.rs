@@ -24,11 +24,11 @@ pub(crate) struct RankGroup {
     pub(crate) first: ReplicaIndex,
     /// How many.
     count: u16,
-    /// Who chooses among them, where the replica does so itself.
+    /// What chooses among them, where the replica does so itself.
     front_ends: Option<FrontEnds>,
     /// Passes that they run together.
     pub(crate) passes: Option<Passes>,
-    /// Of each, requests that have come since it looked at its input last.
+    /// Of each, requests in its input queue.
     unseen: Vec<u32>,
     /// Of each, the running and the waiting requests that it reported last.
     reported: Vec<[u32; 2]>,
@@ -73,14 +73,14 @@ impl RankGroup {
         }
     }
 
-    /// A request has come to a rank, which sees it when it looks at its input.
+    /// A request has come to a rank, which sees it when it takes what is in its input queue.
     pub(crate) fn arrives(&mut self, place: ReplicaIndex) {
         let rank = self.rank_of(place);
         self.unseen[rank] += 1;
     }
 
-    /// A rank looks at its input.
-    pub(crate) fn looks(&mut self, place: ReplicaIndex) {
+    /// A rank takes what is in its input queue.
+    pub(crate) fn reads_input(&mut self, place: ReplicaIndex) {
         let rank = self.rank_of(place);
         self.unseen[rank] = 0;
     }

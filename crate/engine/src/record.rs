@@ -21,7 +21,8 @@ use crate::record::drafts::DraftPositions;
 use crate::record::kv_copies::KvCopy;
 use crate::record::request_phases::PhaseLog;
 use crate::record::timeline::{
-    DummyPasses, InterTokenLatency, Iterations, PreemptionEvent, PreemptionInterval, QueueBlockage, QueueDrop,
+    DummyBatches, InterTokenLatency, Iterations, PreemptionEvent, PreemptionInterval, QueueBlockage,
+    QueueDrop,
 };
 use crate::request::RequestResult;
 
@@ -37,7 +38,7 @@ pub(crate) struct EventLog {
     pub(crate) preemptions: Vec<PreemptionEvent>,
     pub(crate) kv_copies: Vec<KvCopy>,
     /// Passes of data-parallel ranks without a batch.
-    pub(crate) dummy_passes: Vec<DummyPasses>,
+    pub(crate) dummy_batches: Vec<DummyBatches>,
     pub(crate) decisions: DecisionLog,
     pub(crate) phases: PhaseLog,
     /// What became of drafts; `None`: none was verified.

@@ -70,9 +70,9 @@ fn prompts_in_the_same_passes_wait_less_for_each_other() {
     assert!(each > 0.1 && tenth < 0.8 * each, "{each} and {tenth}");
 }
 
-/// Passes until all ask each other: a longer interval has more dummy passes behind the last request of a wave.
+/// Passes until all ask each other: a longer interval has more dummy batches behind the last request of a wave.
 #[test]
-fn a_longer_sync_interval_runs_more_dummy_passes() {
+fn a_longer_sync_interval_runs_more_dummy_batches() {
     let at = |interval: &'static str| {
         let mut scenario = Scenario::of_version(4);
         let settings = [

@@ -20,7 +20,7 @@ export interface Note {
   /** Path in the summary; also the public hook. */
   id: string;
   /** A message with `{value}`. */
-  says: `metric.note.${'pool_tokens' | 'hit_rate' | 'host_hit_rate' | 'acceptance_length' | 'rejected_drafts' | 'dummy_passes' | 'waits_for_ranks'}`;
+  says: `metric.note.${'pool_tokens' | 'hit_rate' | 'host_hit_rate' | 'acceptance_length' | 'rejected_drafts' | 'dummy_batches' | 'waits_for_ranks'}`;
   kind: NumberKind;
   of(summary: Summary): number | null;
 }
@@ -44,7 +44,7 @@ export const METRICS: readonly Metric[] = [
   metric('requests.rejected_total', 'count', '', 'less', (summary) => summary.requests.rejected_total),
   metric('output_tokens_per_s', 'number', 'tokens/s', 'more', (summary) => summary.output_tokens_per_s, [
     { id: 'speculation.acceptance_length', says: 'metric.note.acceptance_length', kind: 'number', of: (summary) => summary.speculation?.acceptance_length ?? null },
-    { id: 'ranks.dummy_share', says: 'metric.note.dummy_passes', kind: 'share', of: (summary) => summary.ranks?.dummy_share ?? null },
+    { id: 'ranks.dummy_share', says: 'metric.note.dummy_batches', kind: 'share', of: (summary) => summary.ranks?.dummy_share ?? null },
     { id: 'ranks.waited_share', says: 'metric.note.waits_for_ranks', kind: 'share', of: (summary) => summary.ranks?.waited_share ?? null },
     { id: 'speculation.rejected_tokens', says: 'metric.note.rejected_drafts', kind: 'count', of: (summary) => summary.speculation?.rejected_tokens ?? null },
   ]),

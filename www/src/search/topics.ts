@@ -197,7 +197,7 @@ export const DOCS: readonly DocsPage[] = [
   { page: 'fit-and-twin', title: { en: 'A trace, its fit, and its twin', zh: 'trace、拟合与合成 trace' }, words: 'fit distribution synthetic 拟合' },
   { page: 'gateway', title: { en: 'The gateway', zh: '网关' }, words: 'quota rate limit RPM TPM 429 retry 配额 限流' },
   { page: 'glossary', title: { en: 'Glossary', zh: '词汇表' }, words: 'terms definitions 术语' },
-  { page: 'ranks', title: { en: 'Data-parallel ranks and expert parallelism', zh: '数据并行 rank 与专家并行' }, words: 'DP EP MoE data parallel attention expert parallelism dummy pass wave lockstep DeepEP 数据并行 专家并行' },
+  { page: 'ranks', title: { en: 'Data-parallel ranks and expert parallelism', zh: '数据并行 rank 与专家并行' }, words: 'DP EP MoE data parallel attention expert parallelism dummy batch wave lockstep DeepEP 数据并行 专家并行' },
   { page: 'speculation', title: { en: 'Speculative decoding', zh: '投机解码' }, words: 'speculative MTP EAGLE draft model n-gram acceptance length 推测解码 草稿模型 接受长度' },
   { page: 'kv-tiers', title: { en: 'Host memory for KV blocks', zh: '存放 KV 块的主机内存' }, words: 'KV offload offloading tier CPU memory agents sessions KV transfer connector kv_offloading_size LMCache HiCache 主机内存 卸载 分层 智能体' },
   { page: 'lessons', title: { en: 'Lessons: notes for a teacher', zh: '课程：教师说明' }, words: 'class course teaching embed 教学 课堂' },

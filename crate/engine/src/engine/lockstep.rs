@@ -4,13 +4,13 @@ use servescope_cost::{Batch, BatchCost, LinearDecode, RankRows};
 
 use super::Fleet;
 use super::events::Event;
-use crate::record::timeline::DummyPasses;
+use crate::record::timeline::DummyBatches;
 use crate::replica_index::ReplicaIndex;
 
 impl Fleet {
-    /// A rank looks at its input before it forms a batch, and reports its counts.
-    pub(super) fn looks_at_input(&mut self, place: ReplicaIndex, now_us: f64) {
-        self.group_of_mut(place).looks(place);
+    /// A rank takes what is in its input queue before it forms a batch, and reports its counts (`_process_input_queue`).
+    pub(super) fn reads_input(&mut self, place: ReplicaIndex, now_us: f64) {
+        self.group_of_mut(place).reads_input(place);
         self.reports(place, now_us);
     }
 
@@ -89,7 +89,7 @@ impl Fleet {
     /// A rank runs a dummy batch; those in a row are written down as one.
     fn note_dummy(&mut self, rank: ReplicaIndex, start_us: f64, end_us: f64) {
         let place = usize::from(self.replicas[rank].life.rank);
-        let all = &mut self.record.dummy_passes;
+        let all = &mut self.record.dummy_batches;
         let group = &mut self.groups[usize::from(self.replicas[rank].life.replica)];
         let Some(passes) = &mut group.passes else { return };
         let newest = &mut passes.dummies_at[place];
@@ -97,7 +97,7 @@ impl Fleet {
             (row.end_us, row.passes) = (end_us, row.passes + 1);
         } else {
             *newest = Some(all.len());
-            all.push(DummyPasses { replica: rank, start_us, end_us, passes: 1 });
+            all.push(DummyBatches { replica: rank, start_us, end_us, passes: 1 });
         }
     }
 

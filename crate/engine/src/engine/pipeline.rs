@@ -154,7 +154,7 @@ impl Fleet {
     /// Forms a batch, and gives it to the first stage unless it is empty.
     pub(super) fn form_batch(&mut self, place: ReplicaIndex, now_us: f64) -> Option<u32> {
         self.note_under_way(place);
-        self.looks_at_input(place, now_us);
+        self.reads_input(place, now_us);
         let slot = self.pipelines[place].unused.pop()?;
         self.pipelines[place].has_left = false;
         let mut batches = std::mem::take(&mut self.pipelines[place].batches);

@@ -56,7 +56,7 @@ pub(super) struct IterationTable {
 impl IterationTable {
     pub(super) fn of(report: &Report, replica: ReplicaIndex) -> Self {
         let iterations = &report.timeline.iterations;
-        let own_dummies = report.timeline.dummy_passes.iter().filter(|row| row.replica == replica);
+        let own_dummies = report.timeline.dummy_batches.iter().filter(|row| row.replica == replica);
         let dummies = own_dummies.map(|row| (in_ns(row.start_us), in_ns(row.end_us))).collect();
         let mut table = Self { dummies, ..Self::default() };
         let mut before = Shares::default();

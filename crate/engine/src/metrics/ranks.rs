@@ -28,12 +28,12 @@ impl RankUse {
             batch_us += run.end_us - run.start_us;
             waited_us += run.waited_us;
         }
-        let dummy_us: f64 = timeline.dummy_passes.iter().map(|row| row.end_us - row.start_us).sum();
+        let dummy_us: f64 = timeline.dummy_batches.iter().map(|row| row.end_us - row.start_us).sum();
         let all_us = batch_us + dummy_us;
         let share = |us: f64| if all_us > 0.0 { us / all_us } else { 0.0 };
         (passes > 0).then(|| Self {
             ranks: report.replicas.len() as u64,
-            passes: passes + timeline.dummy_passes.iter().map(|row| u64::from(row.passes)).sum::<u64>(),
+            passes: passes + timeline.dummy_batches.iter().map(|row| u64::from(row.passes)).sum::<u64>(),
             dummy_share: share(dummy_us),
             waited_share: share(waited_us),
         })

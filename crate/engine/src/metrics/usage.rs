@@ -206,7 +206,7 @@ impl UsageColumns {
 
     /// Ranks without a batch wait for the others.
     fn add_dummies(&mut self, report: &Report) {
-        for row in &report.timeline.dummy_passes {
+        for row in &report.timeline.dummy_batches {
             if let Some(kinds) = self.lanes.get_mut(usize::from(row.replica)) {
                 kinds[WAITS].add(row.start_us, row.end_us, 1.0);
             }
@@ -219,7 +219,9 @@ impl UsageColumns {
         if let Some(kinds) = self.lanes.get_mut(usize::from(run.replica)) {
             let kind = if run.decodes == 0 { 0 } else { 1 + usize::from(run.prompts > 0) };
             kinds[kind].add(start, end - run.waited_us, 1.0);
-            kinds[WAITS].add(end - run.waited_us, end, 1.0);
+            if run.waited_us > 0.0 {
+                kinds[WAITS].add(end - run.waited_us, end, 1.0);
+            }
         }
         let Some(reach) = self.iterations.reach(start, end) else { return };
         let each_us = 1.0 / (end - start);

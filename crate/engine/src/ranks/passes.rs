@@ -6,8 +6,8 @@
 
 use crate::config::ranks::Lockstep;
 
-/// After so many passes without a batch requests that wait are waiting for good: vLLM would run dummy batches for ever, here the
-/// ranks stand still until another request comes.
+/// After so many passes without a batch the requests that wait can never be scheduled: vLLM would run dummy batches without end, here
+/// the ranks are idle until another request comes.
 const MOST_EMPTY: u32 = 10_000;
 
 /// The passes of one replica.
@@ -26,7 +26,7 @@ pub(crate) struct Passes {
     pub(crate) is_under_way: bool,
     /// Whether the batches of the next pass have been formed.
     pub(crate) is_formed_ahead: bool,
-    /// Of each rank, where the record has its newest dummy passes.
+    /// Of each rank, where the record has its newest dummy batches.
     pub(crate) dummies_at: Vec<Option<usize>>,
 }
 

@@ -76,7 +76,7 @@ pub struct IterationRun {
 
 /// A data-parallel rank without a batch runs dummy ones, one after the other, because other ranks of its replica have some.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DummyPasses {
+pub struct DummyBatches {
     /// Which rank.
     pub replica: ReplicaIndex,
     /// Start of the first, microseconds.
@@ -221,7 +221,7 @@ pub struct Timeline {
     /// Copies of KV blocks from and to host memory, by the time at which the scheduler learned of their end.
     pub kv_copies: Vec<KvCopy>,
     /// Passes of data-parallel ranks without a batch, in the order of their start.
-    pub dummy_passes: Vec<DummyPasses>,
+    pub dummy_batches: Vec<DummyBatches>,
     /// Iterations of the replicas in order of their start.
     pub iterations: Iterations,
     /// Preempted requests, in order of time.

@@ -74,7 +74,7 @@ fn a_wave_ends_where_all_ask_each_other() {
     for (output, passes) in [(1, 1), (2, 16), (16, 16), (17, 32)] {
         let report = run(&at(&[(0.0, 16, output)]), LOCKSTEP, false);
         let dummies: Vec<(usize, u32)> =
-            report.timeline.dummy_passes.iter().map(|row| (row.replica.index(), row.passes)).collect();
+            report.timeline.dummy_batches.iter().map(|row| (row.replica.index(), row.passes)).collect();
         let own = passes - output;
         let expected = if own > 0 { vec![(1, passes), (0, own)] } else { vec![(1, passes)] };
         assert_eq!(dummies, expected, "{output} tokens");

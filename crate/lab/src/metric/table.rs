@@ -121,7 +121,7 @@ pub const ROWS: &[Row] = &[
     row("speculation.rejected_tokens", Number, Tokens, Less, "rejected drafts"),
     row("ranks.ranks", Number, Count, Neither, "data-parallel ranks"),
     row("ranks.passes", Number, Count, Neither, "passes of ranks"),
-    row("ranks.dummy_share", Number, Share, Less, "the share of dummy passes"),
+    row("ranks.dummy_share", Number, Share, Less, "the share of dummy batches"),
     row("ranks.waited_share", Number, Share, Less, "the share of time that ranks wait for a slower one"),
     row("routing.believed_tokens", Number, Tokens, Neither, "prompt tokens believed to be cached"),
     row("routing.found_tokens", Number, Tokens, Neither, "prompt tokens found where they were sent"),

@@ -63,7 +63,7 @@ export const metrics: Translation<typeof english> = {
   'metric.speculation.rejected_tokens': '被拒绝的草稿 token 数',
   'metric.ranks.ranks': '数据并行 rank 数',
   'metric.ranks.passes': 'rank 的前向次数',
-  'metric.ranks.dummy_share': '空跑前向的时间占比',
+  'metric.ranks.dummy_share': '空批次的时间占比',
   'metric.ranks.waited_share': '等待更慢 rank 的时间占比',
   'metric.routing.believed_tokens': '路由器认为已缓存的提示词 token 数',
   'metric.routing.found_tokens': '在所选副本上实际命中的提示词 token 数',

@@ -251,7 +251,7 @@ export const page: Translation<typeof english> = {
   'metric.note.hit_rate': '前缀缓存命中率 {value}',
   'metric.note.host_hit_rate': '主机内存命中率 {value}',
   'metric.note.acceptance_length': '每次验证 {value} 个 token',
-  'metric.note.dummy_passes': 'rank 的时间有 {value} 在空跑前向',
+  'metric.note.dummy_batches': 'rank 的时间有 {value} 在执行空批次',
   'metric.note.waits_for_ranks': '{value} 在等待更慢的 rank',
   'metric.note.rejected_drafts': '{value} 个草稿被拒绝',
   'metric.missing': '样本太少',
