@@ -1,5 +1,5 @@
-//! `GUARANTEED_NO_EVICT` (`GuaranteedNoEvictPolicy`): every running request has the blocks that it may come to need, by its `max_tokens`, so
-//! that none is ever paused.
+//! `GUARANTEED_NO_EVICT`, a policy of the capacity scheduler (`GuaranteedNoEvictPolicy`): every running request has the blocks that it may
+//! come to need, by its `max_tokens`, so that none is ever paused.
 
 use servescope_workload::RequestId;
 
