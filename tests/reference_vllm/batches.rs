@@ -49,7 +49,7 @@ fn ours(given: &Given) -> (Vec<Vec<Formed>>, Report) {
             formed.retain(|batch| batch.number > all.len() as u64);
             let is_alone = formed.len() == 1;
             let (running, waiting) = fleet.running_and_waiting(rank);
-            let free = given.config.blocks - fleet.blocks_in_use()[rank.index()];
+            let free = given.config_of(rank).blocks - fleet.blocks_in_use()[rank.index()];
             all.extend(formed.into_iter().map(|batch| (batch, is_alone.then_some((running, waiting, free)))));
         }
         if is_over {

@@ -7,16 +7,19 @@ use serde_json::Value;
 use servescope_cost::{Batch, BatchCost, LinearCost, StageTime};
 use servescope_engine::queue::{Client, QueueConfig, QueuePolicy};
 use servescope_engine::{
-    Acceptance, AdapterConfig, AdapterMemory, DataParallel, DraftMethod, DraftSchedule, Equals, Fleet,
-    HostCache, HostEviction, KvGroup, KvGroups, KvGroupsOfKind, Lockstep, LongPrefill, OffloadConnector,
-    PoolConfig, RankChoice, ReplicaIndex, SchedulerKind, Speculation, VllmRules,
+    Acceptance, AdapterConfig, AdapterMemory, DataParallel, Disaggregation, DraftMethod, DraftSchedule,
+    Equals, Fleet, FleetConfig, HostCache, HostEviction, KvGroup, KvGroups, KvGroupsOfKind, KvRole,
+    KvTransfer, LinkSharing, LoadFailure, Lockstep, LongPrefill, OffloadConnector, Pool, PoolConfig,
+    RankChoice, ReplicaIndex, SchedulerKind, Speculation, VllmRules,
 };
 use servescope_tests::recorded_runs::{batch_times, flag, number, requests, whole};
-use servescope_workload::trace::{NO_RANK, PrefixBlocks, RecordedDrafts, Request, TraceMetadata};
+use servescope_workload::trace::{
+    ALL_BLOCKS, NO_RANK, PrefixBlocks, RecordedDrafts, RecordedHandovers, Request, TraceMetadata,
+};
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 /// Settings that a file may have; another one would be passed over unseen.
-const SETTINGS: [&str; 27] = [
+const SETTINGS: [&str; 30] = [
     "block_size",
     "usable_blocks",
     "max_num_seqs",
@@ -44,6 +47,9 @@ const SETTINGS: [&str; 27] = [
     "lockstep",
     "dp_sync_interval",
     "clients",
+    "engines",
+    "decode",
+    "kv_load_failure_policy",
 ];
 
 /// More than a run lasts: no wait brings a request before one of a better class.
@@ -77,7 +83,9 @@ pub(crate) struct Given {
     /// The engine's name of each request in the file.
     pub(crate) place_of: BTreeMap<u64, RequestId>,
     pub(crate) trace: Arc<Trace>,
-    pub(crate) config: PoolConfig,
+    /// The settings of each pool of equal engines, in the order of the engines.
+    pools: Vec<PoolConfig>,
+    disaggregation: Option<Disaggregation>,
     queueing: QueueConfig,
     cost: Stages,
 }
@@ -88,9 +96,12 @@ impl Given {
         for setting in given.as_object().expect("settings").keys() {
             assert!(SETTINGS.contains(&&**setting), "unknown setting {setting}");
         }
-        let config = config(given);
+        let mut pools = vec![config(given)];
+        pools.extend(given.get("decode").map(config));
+        let config = pools[0];
+        let drafting = pools[pools.len() - 1].speculation;
         let requests = requests(file);
-        let (trace, classes) = trace(&requests, &config);
+        let (trace, classes) = trace(&requests, &config, drafting);
         let order = match given["policy"].as_str() {
             Some("fcfs") => QueuePolicy::Fcfs,
             Some("priority") => QueuePolicy::Priority { classes, ageing_us: NEVER_US },
@@ -102,15 +113,15 @@ impl Given {
                 .map(|(place, request)| (id(request), place))
                 .collect(),
             trace: Arc::new(trace),
-            config,
+            disaggregation: given.get("decode").map(disaggregation),
+            pools,
             queueing: QueueConfig { policy: order, client: Client::User, predictions: None },
             cost: Stages {
                 linear: batch_times(file),
                 count: given["pipeline_parallel_size"].as_u64().unwrap_or(1) as u32,
                 verified_us: file["law_us"]["e"].as_f64().unwrap_or(0.0),
                 // An n-gram takes no time.
-                drafted_us: config
-                    .speculation
+                drafted_us: drafting
                     .filter(|own| own.method != DraftMethod::Ngram)
                     .map_or(0.0, |_| number(&file["law_us"], "g")),
             },
@@ -120,14 +131,53 @@ impl Given {
 
     /// Every engine.
     pub(crate) fn ranks(&self) -> impl Iterator<Item = ReplicaIndex> + use<> {
-        ReplicaIndex::first(self.config.data_parallel.ranks as usize)
+        let engines: u32 = self.pools.iter().map(engines_of).sum();
+        ReplicaIndex::first(engines as usize)
     }
 
-    /// The engine before the run.
-    pub(crate) fn fleet(&self) -> Fleet {
-        Fleet::of_pool(Arc::clone(&self.trace), self.config, Box::new(self.cost))
-            .with_queue_policy(self.queueing.clone())
+    /// The settings of an engine.
+    pub(crate) fn config_of(&self, engine: ReplicaIndex) -> &PoolConfig {
+        let mut before = 0;
+        let is_behind = |pool: &&PoolConfig| {
+            before += engines_of(pool);
+            engine.index() < before as usize
+        };
+        self.pools.iter().find(is_behind).expect("an engine of a pool")
     }
+
+    /// The engines before the run.
+    pub(crate) fn fleet(&self) -> Fleet {
+        let pools = self.pools.iter().map(|&config| Pool::new(config, Box::new(self.cost))).collect();
+        let rules = FleetConfig { disaggregation: self.disaggregation, ..FleetConfig::default() };
+        Fleet::new(Arc::clone(&self.trace), rules, pools).with_queue_policy(self.queueing.clone())
+    }
+}
+
+fn engines_of(pool: &PoolConfig) -> u32 {
+    pool.replicas * pool.data_parallel.ranks
+}
+
+/// Requests go to the engines of a role in turn, and pulls do not delay each other.
+fn disaggregation(decode: &Value) -> Disaggregation {
+    let load_failure = match decode["kv_load_failure_policy"].as_str() {
+        Some("fail") => LoadFailure::Fail,
+        Some("recompute") => LoadFailure::Recompute,
+        other => panic!("unknown policy {other:?}"),
+    };
+    Disaggregation {
+        route_us: number(&decode["transfer_us"], "route_us"),
+        base_us: number(&decode["transfer_us"], "base_us"),
+        sharing: LinkSharing::Alone,
+        load_failure,
+        ..Disaggregation::FREE
+    }
+}
+
+/// An engine's part in handing requests over.
+fn kv_transfer(given: &Value) -> Option<KvTransfer> {
+    given.get("engines")?;
+    let role = if given.get("decode").is_some() { KvRole::Producer } else { KvRole::Consumer };
+    Some(KvTransfer { role, block_us: number(&given["transfer_us"], "per_block_us") })
 }
 
 fn id(request: &Value) -> u64 {
@@ -151,6 +201,8 @@ fn config(given: &Value) -> PoolConfig {
     let max_num_active_seqs =
         (!given["max_num_active_seqs"].is_null()).then(|| whole(given, "max_num_active_seqs"));
     PoolConfig {
+        replicas: given["engines"].as_u64().unwrap_or(1) as u32,
+        kv_transfer: kv_transfer(given),
         data_parallel: data_parallel(given),
         scheduler: SchedulerKind::VllmV1,
         adapters,
@@ -260,9 +312,10 @@ fn kv_groups(windows: &Value) -> KvGroups {
 }
 
 /// The requests, and the class of each user: every priority is a user of its own.
-fn trace(requests: &[&Value], config: &PoolConfig) -> (Trace, Vec<f64>) {
+fn trace(requests: &[&Value], config: &PoolConfig, drafting: Option<Speculation>) -> (Trace, Vec<f64>) {
     let block_size = config.block_size;
-    let looks_ahead = config.speculation.is_some_and(|own| own.lookahead_block_hashes);
+    // A connector knows blocks by plain hashes.
+    let looks_ahead = drafting.is_some_and(|own| own.lookahead_block_hashes) && config.kv_transfer.is_none();
     let counts = |list: &Value| -> Vec<u64> {
         list.as_array().into_iter().flatten().filter_map(Value::as_u64).collect()
     };
@@ -275,6 +328,12 @@ fn trace(requests: &[&Value], config: &PoolConfig) -> (Trace, Vec<f64>) {
     let mut prefix = PrefixBlocks::new(block_size);
     let rank_of = |request: &&Value| request["rank"].as_u64().map_or(NO_RANK, |rank| rank as u16);
     let rank = requests.iter().map(rank_of).collect();
+    let fails_at =
+        |request: &&Value| request["load_fails_at_block"].as_u64().map_or(ALL_BLOCKS, |at| at as u32);
+    let handovers = RecordedHandovers {
+        decode_only: requests.iter().map(|request| request["decode_only"] == true).collect(),
+        load_fails_at: requests.iter().map(fails_at).collect(),
+    };
     for (place, request) in (0..).zip(requests) {
         let class = request["priority"].as_f64().unwrap_or(0.0);
         let user = classes.iter().position(|&other| other == class).unwrap_or_else(|| {
@@ -300,7 +359,8 @@ fn trace(requests: &[&Value], config: &PoolConfig) -> (Trace, Vec<f64>) {
             trace.cancellations.push((at_us, place));
         }
     }
-    trace.metadata = Some(Box::new(TraceMetadata { prefix, drafts, rank, ..TraceMetadata::default() }));
+    trace.metadata =
+        Some(Box::new(TraceMetadata { prefix, drafts, rank, handovers, ..TraceMetadata::default() }));
     trace.sort_cancellations();
     (trace, classes)
 }

@@ -9,7 +9,7 @@ use servescope_tests::recorded_runs::list;
 /// Kinds of runs by the start of their names, and what the engine lacks for them; `None`: nothing.
 const KINDS: [(&str, Option<&str>); 7] = [
     ("spec", None),
-    ("pd", Some("prefill and decode engines with a pull connector")),
+    ("pd", None),
     ("offload", None),
     ("dp_dense", None),
     ("dp_moe", None),
@@ -36,9 +36,13 @@ pub(crate) fn runs() -> Vec<PathBuf> {
     all.into_iter().filter(|path| kind_of(path).1.is_none()).collect()
 }
 
-/// A run of one engine, or of the ranks of one replica, in the form of those of `vllm`, with a list of iterations for each.
+/// A run of one engine, of the ranks of one replica, or of prefill and decode engines, in the form of those of `vllm`, with a list of
+/// iterations for each.
 pub(crate) fn in_form_of_vllm(file: &Value) -> Value {
     let engines = list(file, "engines");
+    if file["deployment"] == "pd" {
+        return of_prefill_and_decode(file, engines);
+    }
     assert!(
         file["deployment"] == if engines.len() == 1 { "one" } else { "dp" },
         "an engine, or ranks of one replica"
@@ -69,6 +73,53 @@ pub(crate) fn in_form_of_vllm(file: &Value) -> Value {
     })
 }
 
+/// The settings of the prefill engine, and beside them under `decode` those of the decode engines; engines of a kind are equal.
+fn of_prefill_and_decode(file: &Value, engines: &[Value]) -> Value {
+    let of_role = |role: &str| -> Vec<&Value> {
+        list(file, role).iter().map(|place| &engines[place.as_u64().expect("a place") as usize]).collect()
+    };
+    let [prefill, decode] = ["prefill", "decode"].map(|role| {
+        let all = of_role(role);
+        assert!(all.iter().all(|engine| *engine == all[0]), "equal engines of a role");
+        let mut config = object(all[0]);
+        assert_eq!(config.remove("connector"), Some(json!("NixlConnector")));
+        let expected = if role == "prefill" { "kv_producer" } else { "kv_consumer" };
+        assert_eq!(config.remove("role"), Some(json!(expected)));
+        for setting in ["num_cpu_blocks", "lazy_offload"] {
+            config.remove(setting);
+        }
+        config.insert("engines".to_owned(), json!(all.len()));
+        config.insert("transfer_us".to_owned(), file["transfer_us"].clone());
+        config
+    });
+    let mut config = prefill;
+    config.insert("decode".to_owned(), json!(decode));
+    let of_engine = |own: &Value| -> Vec<Value> {
+        own.as_array().expect("iterations").iter().map(|own| pulls_are_loads(iteration(own))).collect()
+    };
+    let iterations: Vec<Vec<Value>> = list(file, "iterations").iter().map(of_engine).collect();
+    let all: Vec<Value> = {
+        let mut all = iterations.concat();
+        all.sort_by(|one, other| start_us(one).total_cmp(&start_us(other)));
+        all
+    };
+    let results: Vec<Value> =
+        list(file, "results").iter().map(|own| result(own, std::slice::from_ref(&all))).collect();
+    json!({
+        "config": config, "law_us": file["law_us"], "requests": file["requests"], "iterations": iterations, "results": results,
+    })
+}
+
+fn start_us(iteration: &Value) -> f64 {
+    iteration["start_us"].as_f64().unwrap_or(f64::NAN)
+}
+
+fn pulls_are_loads(mut iteration: Value) -> Value {
+    let pulls = iteration["pulls"].take();
+    iteration["loads"] = pulls;
+    iteration
+}
+
 fn object(value: &Value) -> Map<String, Value> {
     value.as_object().expect("an object").clone()
 }
@@ -91,7 +142,10 @@ fn result(result: &Value, iterations: &[Vec<Value>]) -> Value {
     let engine = result["engine"].as_u64().unwrap_or(0) as usize;
     let first = iterations[engine].iter().find(holds);
     let time = |key: &str| first.map_or(Value::Null, |iteration| iteration[key].clone());
-    assert_eq!(time("decided_us"), result["first_scheduled_us"], "request {}", result["id"]);
+    // What decodes alone has no time at a prefill engine.
+    let scheduled =
+        [&result["first_scheduled_us"], &result["decode_scheduled_us"]].into_iter().find(|us| !us.is_null());
+    assert_eq!(time("decided_us"), *scheduled.unwrap_or(&Value::Null), "request {}", result["id"]);
     let cached: Vec<u64> = list(result, "cached_tokens").iter().filter_map(Value::as_u64).collect();
     let mut result = object(result);
     result.insert("first_scheduled_us".to_owned(), time("start_us"));

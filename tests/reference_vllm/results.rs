@@ -1,8 +1,9 @@
 //! Request by request: how it ended, its times, its tokens, what was cached of it.
 
 use serde_json::Value;
-use servescope_engine::Outcome;
+use servescope_engine::{Outcome, Rejection, Report};
 use servescope_tests::recorded_runs::{list, whole};
+use servescope_workload::RequestId;
 
 use super::batches::{Ran, is_close};
 use super::given::Given;
@@ -24,6 +25,7 @@ pub(crate) fn check(given: &Given, ran: &Ran) -> Result<usize, String> {
         };
         let outcome = match fate.outcome {
             Outcome::Completed => "completed",
+            Outcome::Rejected(Rejection::KvLoad) => "error",
             Outcome::Rejected(_) => "rejected",
             _ => "other",
         };
@@ -33,7 +35,7 @@ pub(crate) fn check(given: &Given, ran: &Ran) -> Result<usize, String> {
         let times = [
             ("first_scheduled_us", report.scheduled_us(i)),
             ("first_token_us", report.first_token_us(i)),
-            ("finish_us", fate.finish_us),
+            ("finish_us", fate.finish_us.or(gone_us(report, id))),
         ];
         for (key, own) in times {
             let is_equal = match (own, result[key].as_f64()) {
@@ -64,4 +66,9 @@ pub(crate) fn check(given: &Given, ran: &Ran) -> Result<usize, String> {
         checked += 1;
     }
     Ok(checked)
+}
+
+/// When a request left that could not be served to its end.
+fn gone_us(report: &Report, id: RequestId) -> Option<f64> {
+    report.timeline.departures.iter().find(|gone| gone.id == id).map(|gone| gone.time_us)
 }

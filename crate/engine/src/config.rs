@@ -1,6 +1,7 @@
 //! What a fleet is made of: pools of replicas behind one router.
 
 pub(crate) mod adapters;
+pub(crate) mod disaggregation;
 pub(crate) mod host_cache;
 pub(crate) mod kv_groups;
 pub(crate) mod ranks;
@@ -12,6 +13,7 @@ pub(crate) mod trtllm;
 use std::sync::Arc;
 
 use adapters::{AdapterConfig, AdapterMemory, TOKENS_PER_RANK};
+use disaggregation::{Disaggregation, KvRole, KvTransfer};
 use host_cache::HostCache;
 use kv_groups::KvGroups;
 use ranks::DataParallel;
@@ -208,6 +210,9 @@ pub struct FleetConfig {
     pub max_in_system: u32,
     /// How long a request waits for its first iteration before it times out, microseconds; infinite = for ever.
     pub queue_timeout_us: f64,
+    /// How requests are handed over from the pool of producers to that of consumers ([`PoolConfig::kv_transfer`]); `None`: every replica
+    /// serves whole requests.
+    pub disaggregation: Option<Disaggregation>,
 }
 
 impl Default for FleetConfig {
@@ -220,6 +225,7 @@ impl Default for FleetConfig {
             draws_as_python: false,
             max_in_system: u32::MAX,
             queue_timeout_us: f64::INFINITY,
+            disaggregation: None,
         }
     }
 }
@@ -326,6 +332,9 @@ pub struct PoolConfig {
     /// A tier of host memory below the KV cache of vLLM v1, which needs [`Self::prefix_cache`] and a model whose layers all keep
     /// every token ([`KvGroups::FULL`]); `None`: there is none.
     pub host_cache: Option<HostCache>,
+    /// The pool's part in handing requests over, under vLLM v1 and with a model whose layers all keep every token; `None`: its replicas
+    /// serve whole requests.
+    pub kv_transfer: Option<KvTransfer>,
 }
 
 impl PoolConfig {
@@ -341,7 +350,13 @@ impl PoolConfig {
 
     /// The tier of host memory, where it works.
     pub(crate) fn host_tier(&self) -> Option<HostCache> {
-        self.host_cache.filter(|_| self.prefix_cache && self.kv_groups == KvGroups::FULL)
+        self.host_cache
+            .filter(|_| self.prefix_cache && self.kv_groups == KvGroups::FULL && self.kv_transfer.is_none())
+    }
+
+    /// Whether its replicas have this part in handing requests over.
+    pub(crate) fn has_role(&self, role: KvRole) -> bool {
+        self.kv_transfer.is_some_and(|own| own.role == role)
     }
 
     /// Speculative decoding, where the scheduler has it and it makes drafts.
@@ -376,10 +391,11 @@ impl PoolConfig {
         self.drafting().is_some_and(Speculation::reads_ahead) && !self.hashes_look_ahead()
     }
 
-    /// Whether a block's hash covers the token behind it, too. A tier below the KV cache knows blocks by plain hashes.
+    /// Whether a block's hash covers the token behind it, too. A KV connector knows blocks by plain hashes.
     fn hashes_look_ahead(&self) -> bool {
         self.drafting().is_some_and(|own| own.reads_ahead() && own.lookahead_block_hashes)
             && self.host_tier().is_none()
+            && self.kv_transfer.is_none()
     }
 
     /// LoRA slots of a replica; none where adapters are not kept in slots, or no request has one.
@@ -469,6 +485,7 @@ impl Default for PoolConfig {
             lora_compute: true,
             adapters: AdapterConfig::FREE,
             host_cache: None,
+            kv_transfer: None,
         }
     }
 }

@@ -10,14 +10,14 @@
 //! Vidur's reference runs. On a replica of one stage, iterations in which no request can join or leave are charged at once.
 //! [`Fleet::without_fast_forward`] charges them one by one, with equal bits.
 //!
-//! Prompts and answers are served by the same replicas. Separate pools would take a second router where a prompt ends
-//! (`Replica::finish_prefill_chunks`), and the time in which its KV memory moves; experts spread over GPUs are the cost model's
-//! matter alone (`servescope_cost::deployment`).
+//! Prompts and answers are served by the same replicas, or in pools of their own ([`handover`]); experts spread over GPUs are the cost
+//! model's matter alone (`servescope_cost::deployment`).
 
 mod audit;
 mod counters;
 mod departures;
 mod events;
+mod handover;
 mod lockstep;
 mod one_stage;
 mod one_stage_list;
@@ -29,6 +29,7 @@ mod replica_view;
 mod routing;
 mod stage_passes;
 pub(crate) mod stepping;
+mod transfers;
 
 use crate::replica_index::ReplicaIndex;
 use std::collections::VecDeque;
@@ -40,6 +41,7 @@ use servescope_workload::{RequestId, Trace};
 pub use audit::{BatchMember, BatchUnderWay};
 use counters::Counting;
 use events::{Event, EventQueue};
+use handover::{Destination, Handovers};
 use pipeline::Pipeline;
 use pools::{NumbersBySize, PoolState};
 use replica_view::ReplicaView;
@@ -82,6 +84,8 @@ pub struct Fleet {
     requests: Requests,
     record: EventLog,
     router: Router,
+    /// How requests go from prefill to decode replicas; `None`: every replica serves whole requests.
+    handovers: Option<Box<Handovers>>,
     /// Every rank of every replica: one engine each.
     replicas: Vec<Replica>,
     /// The replicas with their ranks, by [`ReplicaLife::replica`](crate::ReplicaLife::replica).
@@ -115,6 +119,7 @@ impl Fleet {
                 ..EventLog::new(trace.len())
             },
             router: Router::new(&config, &trace),
+            handovers: Handovers::new(&config, &trace),
             replicas: Vec::new(),
             groups: Vec::new(),
             pipelines: Vec::new(),
@@ -222,6 +227,7 @@ impl Fleet {
                 self.process_arrivals(now_us, false);
             }
             self.begin_touched(now_us);
+            self.send_on(now_us);
             // Requests may be dropped from the queue where an iteration is formed.
             self.notify_ended(now_us);
             self.stop_drained(now_us);
@@ -417,7 +423,11 @@ impl Fleet {
         let i = id.index();
         let (input, max) = (self.trace.input_tokens[i], self.trace.max_tokens[i]);
         let rank = self.trace.rank(i);
-        let candidates = self.candidates([input, max, rank]);
+        let candidates = match self.refused_by_roles([input, max, rank]) {
+            Some(reason) => Err(reason),
+            None if self.handovers.is_some() => Ok(None),
+            None => self.candidates([input, max, rank]),
+        };
         let refusal = candidates.as_ref().err().copied().or_else(|| {
             let is_full = || self.replicas.iter().map(|replica| replica.outstanding).sum::<u32>();
             let bound = self.config.max_in_system;
@@ -440,7 +450,14 @@ impl Fleet {
             return self.record.ends(id);
         }
         let Ok(candidates) = candidates else { return };
-        let place = self.route(id, candidates.as_deref(), now_us);
+        let place = match self.route_by_roles(id, now_us) {
+            None => self.route(id, candidates.as_deref(), now_us),
+            Some(Destination::Whole(place)) => place,
+            Some(Destination::HandedOver { prefill, decode }) => {
+                self.begin_handover(id, prefill, decode);
+                prefill
+            }
+        };
         if let Some(most) = self.pool_of(place).facts.lengths.cut() {
             self.requests[i].total = self.requests[i].total.min(most);
         }
@@ -558,6 +575,10 @@ impl Fleet {
                 Event::StageEnds { replica, stage } => self.end_stage(replica, stage, now_us),
                 Event::PassEnds(first) => self.end_pass(first, now_us),
                 Event::CopyEnds(place) => self.copy_ends(place, now_us),
+                Event::TransfersChange => self.transfers_change(now_us),
+                Event::DecodeLegArrives { replica, request } => {
+                    self.decode_leg_arrives(replica, request, now_us);
+                }
                 Event::WorkEnds(place) => {
                     if self.work_ends(place, now_us) {
                         return;

@@ -2,6 +2,7 @@
 
 pub mod decisions;
 pub mod drafts;
+pub(crate) mod handover;
 pub(crate) mod kv_copies;
 pub mod observer;
 pub(crate) mod replica_life;
@@ -53,6 +54,8 @@ pub(crate) struct EventLog {
     pub(crate) scheduled: Option<Vec<RequestId>>,
     /// Where their tokens are bounded (vLLM v1's `max_num_queued_tokens`).
     pub(crate) unread: UnreadPrompts,
+    /// Requests whose prompts are computed and that go on to another replica since the fleet was told.
+    pub(crate) handed_over: Vec<RequestId>,
     /// What requests did that a router was not yet told, where it counts its own.
     pub(crate) for_router: Option<Vec<(RequestId, RoutedEvent)>>,
 }

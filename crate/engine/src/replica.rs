@@ -19,6 +19,7 @@ pub(crate) mod kv_cache;
 pub(crate) mod kv_offload;
 pub(crate) mod longest_gap;
 pub mod peak_memory;
+mod pinned;
 mod preemption;
 mod prefill_end;
 pub mod queue;
@@ -52,6 +53,7 @@ use crate::replica::iteration::{HeadBlocked, ScheduledBatch};
 use crate::replica::kv_cache::KvCache;
 use crate::replica::kv_offload::KvOffload;
 use crate::replica::longest_gap::{SharedGaps, longer_of};
+use crate::replica::pinned::PinnedBlocks;
 use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica::run::BatchRun;
 use crate::replica::running_list::RunningList;
@@ -99,6 +101,8 @@ pub(crate) struct Replica {
     pub(crate) kv: KvCache,
     /// The tier below it.
     pub(crate) kv_offload: Option<Box<KvOffload>>,
+    /// Blocks of prompts that were computed here for decode replicas.
+    pub(crate) pinned: PinnedBlocks,
     pub(crate) adapters: Adapters,
     /// Whether the last scan of the waiting queue passed over requests for whose adapters there is no LoRA slot.
     pub(crate) passes_over: bool,
@@ -175,7 +179,8 @@ impl Replica {
             decode_batch: DecodeBatch::new(config.block_size, cost.reads_lora()),
             running_list: RunningList::default(),
             kv: KvCache::new(config, block_numbers, stages + facts.batches_ahead),
-            kv_offload: block_numbers.first().and_then(|numbers| KvOffload::new(index, config, numbers)),
+            kv_offload: KvOffload::new(index, config, block_numbers.first()),
+            pinned: PinnedBlocks::default(),
             adapters,
             passes_over: false,
             num_running: 0,

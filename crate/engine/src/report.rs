@@ -12,6 +12,7 @@ use crate::config::SchedulerKind;
 use crate::gateway::GatewayLog;
 use crate::record::decisions::{Decision, RoutingChoice};
 use crate::record::drafts::{DraftPositions, RequestDrafts};
+use crate::record::handover::Handover;
 use crate::record::replica_life::ReplicaLife;
 use crate::record::request_phases::RequestPhases;
 use crate::record::request_state::RequestState;
@@ -167,7 +168,13 @@ pub struct Counters {
 impl Report {
     /// When the first iteration of request `id` began, or the loading of adapters before it, microseconds.
     pub fn scheduled_us(&self, id: usize) -> Option<f64> {
-        Some(self.served.requests[id].leg.scheduled_us).filter(|t| !t.is_nan())
+        let of_leg = self.served.requests[id].leg.scheduled_us;
+        Some(self.handover(id).map_or(of_leg, |handover| handover.scheduled_us)).filter(|t| !t.is_nan())
+    }
+
+    /// How a request was handed over from a prefill to a decode replica; `None`: one replica served it.
+    pub fn handover(&self, id: usize) -> Option<&Handover> {
+        self.served.handovers.get(id)?.as_ref()
     }
 
     /// What a request found cached of its prompt when it was first admitted; `None`: nothing was looked up, or it was not admitted.

@@ -70,11 +70,13 @@ pub enum Rejection {
     Overload,
     /// Its adapter has a larger rank than the LoRA slots are made for.
     LoraRank,
+    /// The KV blocks of its prompt could not be pulled from the replica that computed it.
+    KvLoad,
 }
 
 impl Rejection {
     /// Every reason.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::InputTooLong,
         Self::RequestTooLong,
         Self::PoolTooSmall,
@@ -88,6 +90,7 @@ impl Rejection {
         Self::LateFirstToken,
         Self::Overload,
         Self::LoraRank,
+        Self::KvLoad,
     ];
 
     /// The name in tables and files.
@@ -106,6 +109,7 @@ impl Rejection {
             Self::LateFirstToken => "late_first_token",
             Self::Overload => "overload",
             Self::LoraRank => "lora_rank",
+            Self::KvLoad => "kv_load",
         }
     }
 }

@@ -12,7 +12,8 @@ pub use closed_loop::{ClosedLoop, NO_REQUEST};
 pub use events::{Events, TraceEvent};
 pub use ids::RequestId;
 pub use metadata::{
-    IdLists, LabelMaker, Labels, NO_LABEL, NO_RANK, PrefixBlocks, RecordedDrafts, TraceMetadata,
+    ALL_BLOCKS, IdLists, LabelMaker, Labels, NO_LABEL, NO_RANK, PrefixBlocks, RecordedDrafts,
+    RecordedHandovers, TraceMetadata,
 };
 
 /// The adapter index of a request for the base model.

@@ -7,7 +7,7 @@ use servescope_workload::RequestId;
 
 use super::Fleet;
 use crate::record::decisions::{Compared, Decision, Verdict};
-use crate::record::request_state::RequestStatus;
+use crate::record::request_state::{LegRole, RequestStatus};
 use crate::record::timeline::QueueDrop;
 use crate::replica::batch_scheduler::{BatchEvent, Effect};
 use crate::replica_index::ReplicaIndex;
@@ -19,7 +19,8 @@ impl Fleet {
         while let Some(&(at_us, id)) = self.deadlines.front() {
             let i = id.index();
             let is_open = self.record.results[i].outcome == Outcome::Unfinished;
-            let waits = self.requests[i].status == RequestStatus::Waiting;
+            let waits = self.requests[i].status == RequestStatus::Waiting
+                && self.requests[i].leg.role != LegRole::Decode;
             if is_open && waits && self.requests[i].leg.scheduled_us.is_nan() {
                 return Some(at_us);
             }
@@ -53,8 +54,15 @@ impl Fleet {
             self.frontend.client_cancelled(&self.trace, id, now_us);
             return;
         }
+        if matches!(self.requests[i].status, RequestStatus::Waiting | RequestStatus::HandedOver) {
+            self.cancel_handover(id);
+        }
         if self.requests[i].status == RequestStatus::Waiting {
             return self.leave_queue(id, now_us);
+        }
+        if self.requests[i].status == RequestStatus::HandedOver {
+            self.requests[i].status = RequestStatus::Finished;
+            return self.record.ends(id);
         }
         if self.requests[i].status == RequestStatus::Loading {
             return self.leave_load(id, now_us);

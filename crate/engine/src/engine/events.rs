@@ -4,6 +4,7 @@
 //! replica what was expected first. What clients do comes before all of them (`Fleet::next_given_us`).
 
 use crate::replica_index::ReplicaIndex;
+use servescope_workload::RequestId;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -24,6 +25,15 @@ pub(super) enum Event {
     /// A copy from or to a lower tier of a replica's KV cache ends, for which a batch waits, or of which the replica learns as it
     /// stands still.
     CopyEnds(ReplicaIndex),
+    /// A copy from one replica to another ends, or begins to share its links.
+    TransfersChange,
+    /// A request whose prompt was computed elsewhere comes to the replica that decodes.
+    DecodeLegArrives {
+        /// Which one.
+        replica: ReplicaIndex,
+        /// Which request.
+        request: RequestId,
+    },
     /// A forward pass ends that all ranks of a replica run together; the first of them.
     PassEnds(ReplicaIndex),
     /// A pipeline stage is done with its batch.
@@ -41,7 +51,10 @@ impl Event {
         match self {
             Self::CountChanges { pool, .. } => (0, pool),
             // A batch that is taken at this time reports the copy.
-            Self::ReplicaReady(replica) | Self::CopyEnds(replica) => (1, replica.get()),
+            Self::TransfersChange => (1, 0),
+            Self::ReplicaReady(replica)
+            | Self::CopyEnds(replica)
+            | Self::DecodeLegArrives { replica, .. } => (1, replica.get()),
             Self::WorkEnds(replica) | Self::PassEnds(replica) | Self::StageEnds { replica, .. } => {
                 (2, replica.get())
             }

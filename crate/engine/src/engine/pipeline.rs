@@ -138,14 +138,16 @@ impl Fleet {
                 queue.pop_front();
             }
             let replica = &self.replicas[place];
-            let has_copies = replica.kv_offload.as_ref().is_some_and(|tier| tier.has_copies());
+            let has_copies = replica.kv_offload.as_ref().is_some_and(|tier| tier.has_copies())
+                || replica.pinned.has_news();
             let has_requests = *has_left || has_copies || replica.num_running + replica.num_waiting > 0;
             if queue.len() >= most || empty > most || !has_requests {
                 return;
             }
             let batch = self.form_batch(place, now_us);
-            let has_learned =
-                self.replicas[place].kv_offload.as_mut().is_some_and(|tier| tier.take_learned());
+            let replica = &mut self.replicas[place];
+            let has_learned = replica.kv_offload.as_mut().is_some_and(|tier| tier.take_learned())
+                | replica.pinned.take_learned();
             empty = if batch.is_some() || has_learned { 0 } else { empty + 1 };
             self.pipelines[place].queue.push_back(batch);
         }
@@ -170,10 +172,10 @@ impl Fleet {
         replica.in_flight += u32::from(!is_empty);
         replica.formed += u64::from(!is_empty);
         batch.number = replica.formed;
-        let pipeline = &mut self.pipelines[place];
-        pipeline.batches = batches;
+        self.pipelines[place].batches = batches;
+        self.begin_pulls(place, now_us);
         if is_empty {
-            pipeline.unused.push(slot);
+            self.pipelines[place].unused.push(slot);
             return None;
         }
         self.enter_stages(place, slot, now_us);
@@ -262,7 +264,7 @@ impl Fleet {
     /// A replica that stands still looks again when a copy ends.
     pub(super) fn wait_for_copies(&mut self, place: ReplicaIndex, now_us: f64) {
         let end_us = self.replicas[place].kv_offload.as_ref().and_then(|tier| tier.next_end_us());
-        if let Some(end_us) = end_us {
+        if let Some(end_us) = end_us.filter(|&end_us| end_us < f64::INFINITY) {
             self.events.push(end_us.max(now_us), Event::CopyEnds(place));
         }
     }

@@ -175,6 +175,9 @@ impl Fleet {
         if any(|pool| pool.config.drafting().is_some()) {
             requests.drafts = vec![RequestDrafts::default(); count];
         }
+        if any(|pool| pool.config.kv_transfer.is_some()) {
+            requests.handovers = vec![None; count];
+        }
         if any(|pool| pool.facts.lists_running) {
             requests.running = vec![None; count];
         }

@@ -25,9 +25,11 @@ pub enum Cause {
     Preemption,
     /// KV blocks were copied to the host or back, or its own were on the host.
     Swap,
-    /// KV blocks of it were copied from host memory.
+    /// It was on its way from the replica that computed its prompt to the one that decodes.
+    Handover,
+    /// KV blocks of it were copied, from host memory or from the replica that computed its prompt.
     KvLoading,
-    /// Other copies were before its own on the way from host memory, or a block of it was being copied for another request.
+    /// Other copies were before its own on the way or made it slower, or a block of it was being copied for another request.
     KvLink,
     /// An iteration under way, or a pipeline stage, had to end first.
     RunningIteration,
@@ -49,7 +51,7 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause, in the order in which a request meets them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::RateLimit,
         Self::GatewayQueue,
         Self::KvMemory,
@@ -61,6 +63,7 @@ impl Cause {
         Self::PrefillStall,
         Self::Preemption,
         Self::Swap,
+        Self::Handover,
         Self::KvLoading,
         Self::KvLink,
         Self::RunningIteration,
@@ -87,6 +90,7 @@ impl Cause {
             Self::PrefillStall => "prefill_stall",
             Self::Preemption => "preemption",
             Self::Swap => "swap",
+            Self::Handover => "handover",
             Self::KvLoading => "kv_loading",
             Self::KvLink => "kv_link",
             Self::RunningIteration => "running_iteration",

@@ -103,7 +103,7 @@ impl WhyTables<'_> {
                     let replica = if kind == HeldResource::Engine {
                         ReplicaIndex::default()
                     } else {
-                        self.report.replica(id)
+                        self.replica_at(id, part.start_ns)
                     };
                     held[kind as usize].shares(replica, part.start_ns, part.end_ns, own, &mut shares);
                 }
@@ -171,22 +171,24 @@ impl WhyTables<'_> {
     /// The requests that held what a request waited for in these parts of its time.
     fn behind(&self, id: usize, cause: Cause, parts: &[TimePart]) -> Option<Behind> {
         let held = HeldResource::of(cause)?;
-        let replica =
-            if held == HeldResource::Engine { ReplicaIndex::default() } else { self.report.replica(id) };
+        let replica_of = |part: &TimePart| {
+            if held == HeldResource::Engine {
+                ReplicaIndex::default()
+            } else {
+                self.replica_at(id, part.start_ns)
+            }
+        };
         let first = parts.iter().map(|part| part.start_ns).min()?;
         let last = parts.iter().map(|part| part.end_ns).max()?;
         let overlap = |hold: &Hold| -> u64 {
             let of_part = |part: &TimePart| {
                 hold.end_ns.min(part.end_ns).saturating_sub(hold.start_ns.max(part.start_ns))
             };
-            parts.iter().map(of_part).sum()
+            parts.iter().filter(|part| replica_of(part) == hold.replica).map(of_part).sum()
         };
-        let holds = holds_of(self, held).into_iter().filter(|hold| {
-            hold.replica == replica
-                && hold.request.index() != id
-                && hold.start_ns < last
-                && hold.end_ns > first
-        });
+        let holds = holds_of(self, held)
+            .into_iter()
+            .filter(|hold| hold.request.index() != id && hold.start_ns < last && hold.end_ns > first);
         let user = |request: RequestId| self.report.trace.user[request];
         let mut by_user: Vec<(u32, RequestId, f64)> = holds
             .map(|hold| (user(hold.request), hold.request, overlap(&hold) as f64 * hold.weight))
@@ -214,7 +216,7 @@ impl WhyTables<'_> {
                 && is_test_of(cause, decision.compared)
         };
         let own = self.decisions.get(id).iter().rev().find(is_it);
-        let replica = Some(self.report.replica(id));
+        let replica = Some(self.replica_at(id, parts.iter().map(|part| part.start_ns).min()?));
         let all = self.report.decisions.as_deref()?;
         let upto = all.partition_point(|decision| decision.time_us <= until_us);
         let of_queue = || all[..upto].iter().rev().filter(|other| other.replica() == replica).find(is_it);

@@ -44,6 +44,7 @@ impl HeldResource {
             Cause::GatewayQueue => Some(Self::Engine),
             Cause::RateLimit
             | Cause::AdapterLoading
+            | Cause::Handover
             | Cause::KvLoading
             | Cause::KvLink
             | Cause::IdlePoll
@@ -72,7 +73,7 @@ pub(super) fn holds_of(tables: &WhyTables<'_>, held: HeldResource) -> Vec<Hold> 
         let phases = report.phases.iter().flat_map(|phases| &phases.prefills);
         let hold = phases.map(|phase| Hold {
             request: phase.request,
-            replica: report.replica(phase.request.index()),
+            replica: tables.replica_at(phase.request.index(), in_ns(phase.start_us)),
             start_ns: in_ns(phase.start_us),
             end_ns: in_ns(phase.end_us),
             weight: f64::from(phase.tokens),
@@ -82,28 +83,31 @@ pub(super) fn holds_of(tables: &WhyTables<'_>, held: HeldResource) -> Vec<Hold> 
     let mut holds = Vec::new();
     for id in 0..n {
         let (request, end_ns) = (RequestId::new(id as u32), tables.ends[id]);
-        let replica = if held == HeldResource::Engine { ReplicaIndex::default() } else { report.replica(id) };
-        let mut hold = |start_ns: u64, end_ns: u64, weight: f64| {
+        let mut hold = |replica: ReplicaIndex, start_ns: u64, end_ns: u64, weight: f64| {
             if end_ns > start_ns {
                 holds.push(Hold { request, replica, start_ns, end_ns, weight });
             }
         };
         if held == HeldResource::Engine {
             if let Some(start) = tables.came_in(id) {
-                hold(start, end_ns, 1.0);
+                hold(ReplicaIndex::default(), start, end_ns, 1.0);
             }
             continue;
         }
-        let Some(scheduled) = report.scheduled_us(id) else { continue };
         if held == HeldResource::Slots && report.trace.adapter[id] == BASE_MODEL {
             continue;
         }
         let tokens = report.trace.input_tokens[id] + report.results[id].produced;
         let weight = if held == HeldResource::Memory { f64::from(tokens) } else { 1.0 };
-        let (away, left) = (tables.away.get(id), tables.preemptions.get(id));
-        let starts = std::iter::once(in_ns(scheduled)).chain(away.iter().map(|away| in_ns(away.end_us)));
-        let ends = left.iter().map(|event| in_ns(event.time_us)).chain(std::iter::once(end_ns));
-        starts.zip(ends).for_each(|(start, end)| hold(start, end.min(end_ns), weight));
+        for leg in tables.legs(id) {
+            let Some(scheduled) = leg.scheduled_ns else { continue };
+            let is_within = |ns: u64| (scheduled..=leg.end_ns).contains(&ns);
+            let away = tables.away.get(id).iter().map(|away| in_ns(away.end_us)).filter(|&ns| is_within(ns));
+            let left = tables.preemptions.get(id).iter().map(|event| in_ns(event.time_us));
+            let starts = std::iter::once(scheduled).chain(away);
+            let ends = left.filter(|&ns| is_within(ns)).chain(std::iter::once(leg.end_ns));
+            starts.zip(ends).for_each(|(start, end)| hold(leg.replica, start, end.min(end_ns), weight));
+        }
     }
     holds
 }

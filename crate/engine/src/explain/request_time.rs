@@ -122,21 +122,65 @@ impl<'a> WhyTables<'a> {
         if let Some(gateway) = &self.gateway {
             gateway.wait(self.report, id, came_in, &mut |part| parts.push(part));
         }
-        let scheduled = self.report.scheduled_us(id).map_or(end_ns, in_ns).clamp(came_in, end_ns);
-        self.wait(id, came_in, scheduled, &mut parts);
-        if scheduled < end_ns {
-            self.run(id, scheduled, end_ns, &mut parts);
+        let mut at = came_in;
+        for leg in self.legs(id) {
+            let start = leg.start_ns.clamp(at, end_ns);
+            parts.push(part(Cause::Handover, at, start));
+            let end = leg.end_ns.clamp(start, end_ns);
+            let scheduled = leg.scheduled_ns.unwrap_or(end).clamp(start, end);
+            self.wait((id, &leg), start, scheduled, &mut parts);
+            if scheduled < end {
+                self.run((id, &leg), scheduled, end, &mut parts);
+            }
+            at = end;
         }
+        parts.push(part(Cause::Handover, at, end_ns));
         parts.retain(|part| part.ns > 0);
         RequestTime { arrival_ns, end_ns, parts }
     }
 
+    /// A request's stays at replicas, in their order; at least one.
+    pub(super) fn legs(&self, id: usize) -> Vec<LegTime> {
+        let report = self.report;
+        let came_in = self.came_in(id).unwrap_or(self.ends[id]);
+        let at = |us: f64| Some(us).filter(|us| !us.is_nan()).map(in_ns);
+        let Some(handover) = report.handover(id) else {
+            let scheduled_ns = report.scheduled_us(id).map(in_ns);
+            let replica = report.replica(id);
+            return vec![LegTime { replica, start_ns: came_in, scheduled_ns, end_ns: self.ends[id] }];
+        };
+        let prefill = LegTime {
+            replica: handover.prefill,
+            start_ns: came_in,
+            scheduled_ns: at(handover.scheduled_us),
+            end_ns: at(handover.prefilled_us).unwrap_or(self.ends[id]),
+        };
+        let decode = at(handover.arrived_us).map(|start_ns| LegTime {
+            replica: handover.decode,
+            start_ns,
+            scheduled_ns: at(handover.decode_scheduled_us),
+            end_ns: self.ends[id],
+        });
+        std::iter::once(prefill).chain(decode).collect()
+    }
+
+    /// The replica at which a request was at a time.
+    pub(super) fn replica_at(&self, id: usize, ns: u64) -> ReplicaIndex {
+        match self.report.handover(id) {
+            Some(handover) if handover.arrived_us.is_nan() || ns < in_ns(handover.arrived_us) => {
+                handover.prefill
+            }
+            _ => self.report.replica(id),
+        }
+    }
+
     /// Waiting in the queue of its replica, up to its first iteration.
-    fn wait(&self, id: usize, start: u64, scheduled: u64, parts: &mut Vec<TimePart>) {
-        let own = self.decisions.get(id);
+    fn wait(&self, (id, leg): (usize, &LegTime), start: u64, scheduled: u64, parts: &mut Vec<TimePart>) {
+        let is_here = |decision: &&Decision| decision.replica().is_none_or(|replica| replica == leg.replica);
+        let own: Vec<&Decision> = self.decisions.get(id).iter().filter(is_here).collect();
         let admitted = own.iter().find(|decision| decision.verdict == Verdict::Admitted);
         let admitted = admitted.map_or(scheduled, |decision| in_ns(decision.time_us)).clamp(start, scheduled);
-        let replica = usize::from(self.report.replica(id));
+        let replica = usize::from(leg.replica);
         let (queue, iterations) = (&self.queues[replica], &self.iterations[replica]);
         let mut at = start;
         for (i, decision) in own.iter().enumerate() {
@@ -163,26 +207,28 @@ impl<'a> WhyTables<'a> {
         parts.push(part(Cause::RunningIteration, admitted, scheduled));
     }
 
-    /// It loads what host memory has of it: behind other copies, its own, and until the iteration under way ends, which reports it.
-    /// Returns when the scheduler knows.
+    /// It loads KV blocks: behind other copies, its own, slowed down by others, and until the iteration under way ends, which reports
+    /// it. Returns when the scheduler knows.
     fn load(&self, id: usize, decided_us: f64, from: u64, admitted: u64, parts: &mut Vec<TimePart>) -> u64 {
         let Some(load) = self.loads.get(id).iter().find(|load| load.decided_us == decided_us) else {
             parts.push(part(Cause::KvLoading, from, admitted));
             return admitted;
         };
         let [start, end, known] = load.times_us.map(|us| in_ns(us).clamp(from, admitted));
+        let alone = in_ns(load.times_us[0] + load.alone_us).clamp(start, end);
         parts.push(part(Cause::KvLink, from, start));
-        parts.push(part(Cause::KvLoading, start, end));
+        parts.push(part(Cause::KvLoading, start, alone));
+        parts.push(part(Cause::KvLink, alone, end));
         parts.push(part(Cause::RunningIteration, end, known));
         known
     }
 
-    /// From its first iteration on.
-    fn run(&self, id: usize, scheduled: u64, end: u64, parts: &mut Vec<TimePart>) {
+    /// From its first iteration at a replica on.
+    fn run(&self, (id, leg): (usize, &LegTime), scheduled: u64, end: u64, parts: &mut Vec<TimePart>) {
         let mut at = scheduled;
         let (mut computed, mut before) = (0, scheduled);
         let mut decoding = Vec::new();
-        for (start, stop, event) in self.events(id, end) {
+        for (start, stop, event) in self.events(id, scheduled, end) {
             let (from, to) = (start.clamp(at, end), stop.clamp(at, end));
             if from > at {
                 decoding.push((at, from));
@@ -193,7 +239,7 @@ impl<'a> WhyTables<'a> {
                 RequestEvent::Prefill(phase) => {
                     let again = phase.from_token < computed;
                     computed = computed.max(phase.from_token + phase.tokens);
-                    self.prefill(id, &phase, again, from, to, parts);
+                    self.prefill((id, leg.replica), &phase, again, (from, to), parts);
                 }
             }
             before = start;
@@ -208,8 +254,8 @@ impl<'a> WhyTables<'a> {
         self.decode(id, &decoding, parts);
     }
 
-    /// What happens to a request that has begun beside decoding, by its start: (start, end, what).
-    fn events(&self, id: usize, end: u64) -> Vec<(u64, u64, RequestEvent)> {
+    /// What happens to a request beside decoding that has begun at a replica and is there until `end`, by its start: (start, end, what).
+    fn events(&self, id: usize, begun: u64, end: u64) -> Vec<(u64, u64, RequestEvent)> {
         let own = self.decisions.get(id);
         let cause_at = |until: u64| {
             let before = own.iter().rev().filter(|decision| in_ns(decision.time_us) <= until);
@@ -242,6 +288,9 @@ impl<'a> WhyTables<'a> {
         prefills
             .map(|phase| (in_ns(phase.start_us), in_ns(phase.end_us), RequestEvent::Prefill(*phase)))
             .for_each(&mut put);
+        if self.report.handover(id).is_some() {
+            events.retain(|&(start, stop, _)| begun <= start && (stop <= end || start < end));
+        }
         events
     }
 
@@ -261,11 +310,10 @@ impl<'a> WhyTables<'a> {
     /// A part of its prompt is processed, for the first time or again.
     fn prefill(
         &self,
-        id: usize,
+        (id, replica): (usize, ReplicaIndex),
         phase: &PrefillPhase,
         again: bool,
-        from: u64,
-        to: u64,
+        (from, to): (u64, u64),
         parts: &mut Vec<TimePart>,
     ) {
         let mut left = to - from;
@@ -280,14 +328,12 @@ impl<'a> WhyTables<'a> {
             take(Cause::Preemption, f64::INFINITY);
             return;
         }
-        if self.cost(id).stages() == 1 {
-            take(
-                Cause::OtherRanks,
-                self.iterations[usize::from(self.report.replica(id))].between(from, to).ranks,
-            );
+        let cost = &*self.report.pool(replica).cost;
+        if cost.stages() == 1 {
+            take(Cause::OtherRanks, self.iterations[usize::from(replica)].between(from, to).ranks);
         }
         let chunk = Chunk { kv_tokens: phase.from_token, tokens: phase.tokens };
-        let own = AloneTimes::prefill_ns(self.cost(id), self.rank(id), chunk);
+        let own = AloneTimes::prefill_ns(cost, self.rank(id), chunk);
         take(Cause::OwnPrefill, own);
         take(Cause::SharedPrefill, f64::INFINITY);
     }
@@ -363,19 +409,37 @@ impl<'a> WhyTables<'a> {
     }
 }
 
+/// A request's stay at one replica, nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LegTime {
+    pub(super) replica: ReplicaIndex,
+    /// When it came there, and when its first iteration began; `None`: none did.
+    pub(super) start_ns: u64,
+    pub(super) scheduled_ns: Option<u64>,
+    /// When its part was done there.
+    pub(super) end_ns: u64,
+}
+
 /// A load of a request: when it was decided, began, ended, and when the scheduler knew.
 #[derive(Debug, Clone, Copy)]
 struct KvLoad {
     request: RequestId,
     decided_us: f64,
     times_us: [f64; 3],
+    /// How long it takes alone from its start.
+    alone_us: f64,
 }
 
 fn loads_of(report: &Report) -> impl Iterator<Item = KvLoad> + Clone {
     let loads = report.timeline.kv_copies.iter().filter(|copy| copy.is_load);
     loads.flat_map(|copy| {
         let times_us = [copy.start_us, copy.end_us, copy.known_us];
-        copy.requests.iter().map(move |&request| KvLoad { request, decided_us: copy.decided_us, times_us })
+        copy.requests.iter().map(move |&request| KvLoad {
+            request,
+            decided_us: copy.decided_us,
+            times_us,
+            alone_us: copy.alone_us,
+        })
     })
 }
 

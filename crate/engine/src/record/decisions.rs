@@ -25,6 +25,10 @@ pub enum Verdict {
     Forwarded,
     /// A router with a rule sent it to the replica.
     Routed,
+    /// Its prompt is computed by a prefill replica; the one named decodes.
+    HandedOver,
+    /// The decode replica computes its prompt itself.
+    KeptWhole,
     /// It joins the batch.
     Admitted,
     /// It has its blocks, and a lower tier of the KV cache copies into them what it has; those behind it go on.
@@ -51,6 +55,8 @@ impl Verdict {
         match self {
             Self::Forwarded => "forwarded",
             Self::Routed => "routed",
+            Self::HandedOver => "handed_over",
+            Self::KeptWhole => "kept_whole",
             Self::Admitted => "admitted",
             Self::Loads => "loads",
             Self::Waits => "waits",
@@ -102,6 +108,9 @@ pub enum Test {
     InSystem,
     /// The router: tokens of the prompt, with those of them that it believes to be cached on the replica.
     CachedPrompt,
+    /// The rule that sends prompts to prefill replicas: tokens of the prompt that the decode replica has not cached, with those from
+    /// which on it does; passes from equality on.
+    UncachedPrompt,
     /// The choice of a data-parallel rank: requests of the front end itself that are there, with those that wait or run there as far as
     /// it knows.
     RankRequests,
@@ -137,6 +146,7 @@ impl Test {
             Self::LoraRank => "lora_rank",
             Self::InSystem => "in_system",
             Self::CachedPrompt => "cached_prompt",
+            Self::UncachedPrompt => "uncached_prompt",
             Self::RankRequests => "rank_requests",
             Self::RequestsPerMinute => "requests_per_minute",
             Self::TokensPerMinute => "tokens_per_minute",

@@ -1,4 +1,4 @@
-//! Copies of KV blocks between the GPUs of a replica and its host memory.
+//! Copies of KV blocks between the GPUs of a replica and its host memory, or from the GPUs of another replica.
 
 use servescope_workload::RequestId;
 
@@ -23,4 +23,6 @@ pub struct KvCopy {
     pub end_us: f64,
     /// When the scheduler learned of its end.
     pub known_us: f64,
+    /// How long it takes from its start where no other copy shares its way.
+    pub alone_us: f64,
 }

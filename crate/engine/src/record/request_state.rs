@@ -15,8 +15,22 @@ pub(crate) enum RequestStatus {
     Prefilling,
     /// Holds memory and decodes.
     Decoding,
+    /// Its prompt is computed, and it is on its way to the replica that decodes.
+    HandedOver,
     /// It has left, complete or not.
     Finished,
+}
+
+/// What of a request is served in a leg.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum LegRole {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Its prompt; the token that comes out of it is thrown away.
+    Prefill,
+    /// Its answer, behind a prompt that was computed elsewhere.
+    Decode,
 }
 
 /// A request's stay at one replica, from its waiting queue to the release of its blocks. It has one; a request that is handed over to
@@ -24,8 +38,16 @@ pub(crate) enum RequestStatus {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leg {
     pub(crate) replica: ReplicaIndex,
+    pub(crate) role: LegRole,
     /// When its first iteration was formed, microseconds; NaN before.
     pub(crate) scheduled_us: f64,
+}
+
+impl Leg {
+    /// One that has not begun.
+    pub(crate) fn at(replica: ReplicaIndex, role: LegRole) -> Self {
+        Self { replica, role, scheduled_us: f64::NAN }
+    }
 }
 
 /// A request. Times in microseconds; NaN where there is none.
@@ -57,7 +79,7 @@ impl RequestState {
     /// A request that has not arrived.
     pub(crate) fn new(prompt: u32, total: u32) -> Self {
         Self {
-            leg: Leg { replica: ReplicaIndex::default(), scheduled_us: f64::NAN },
+            leg: Leg::at(ReplicaIndex::default(), LegRole::Whole),
             first_token_us: f64::NAN,
             updated_us: f64::NAN,
             stalled_us: 0.0,

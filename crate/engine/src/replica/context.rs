@@ -9,7 +9,7 @@ use super::decode_batch::{DecodeBatch, DecodeSlot};
 use super::iteration::ScheduledBatch;
 use super::queue::waiting_queue::WaitingQueue;
 use crate::record::decisions::{Compared, Decision, Verdict};
-use crate::record::request_state::RequestStatus;
+use crate::record::request_state::{LegRole, RequestStatus};
 
 impl ScheduleContext<'_> {
     /// Writes a decision about a request down, where decisions are kept.
@@ -53,6 +53,16 @@ impl ScheduleContext<'_> {
     fn rank(&self, id: RequestId) -> Option<u32> {
         (self.config.lora_compute && self.trace.adapter[id] != BASE_MODEL)
             .then(|| self.trace.rank(id.index()))
+    }
+
+    /// Most tokens of its output that a request may get where it is: where its prompt alone is computed, the one that is thrown away.
+    pub(crate) fn max_tokens(&self, id: RequestId) -> u32 {
+        if self.is_prefill_leg(id) { 1 } else { self.trace.max_tokens[id] }
+    }
+
+    /// Whether the prompt of a request alone is computed where it is.
+    pub(crate) fn is_prefill_leg(&self, id: RequestId) -> bool {
+        self.requests[id].leg.role == LegRole::Prefill
     }
 
     /// Tokens of prompt and output.

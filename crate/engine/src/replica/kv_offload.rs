@@ -1,9 +1,9 @@
-//! KV offloading, a tier of host memory below the KV cache of a replica: blocks that are computed are copied to the host, and a
-//! request whose blocks are there loads them instead of computing them again. As vLLM's scheduler does it with a KV connector
+//! KV connectors, through which a request loads KV blocks instead of computing them: from a tier of host memory below the KV cache
+//! (KV offloading), or from the replica that computed its prompt. As vLLM's scheduler does it
 //! (vllm/v1/core/sched/scheduler.py, `get_num_new_matched_tokens`, `WAITING_FOR_REMOTE_KVS`).
 //!
-//! A connector decides what is stored, found and forgotten ([`Connector`], one a file). This file has what both share: the copies
-//! under way on the two directions of the link, and the requests that load. A request that loads holds its blocks, takes no token of
+//! A connector decides what is stored, found and forgotten ([`Connector`], one a file). This file has what they share: the copies
+//! under way to the GPU and from it, and the requests that load. A request that loads holds its blocks, takes no token of
 //! the budget and is not preempted; those behind it go on. The workers look for copies that have ended when they take a batch, and
 //! tell the scheduler with that batch's tokens; a replica without a batch learns of them at once.
 
@@ -12,6 +12,7 @@ mod host_chunks;
 mod host_pool;
 mod link;
 mod lru;
+mod nixl;
 mod offloading;
 mod policy;
 mod simple_cpu;
@@ -28,9 +29,13 @@ use super::kv_cache::{BlockContents, ContentsInOrder, Held, KvCache, contents_of
 use super::running_list::RunningList;
 use crate::block_numbers::BlockNumbers;
 use crate::config::PoolConfig;
+use crate::config::disaggregation::{KvRole, LoadFailure};
 use crate::config::host_cache::{HostCache, OffloadConnector};
+use crate::record::decisions::{Compared, Verdict};
 use crate::record::request_state::RequestStatus;
+use crate::record::timeline::QueueDrop;
 use crate::replica_index::ReplicaIndex;
+use crate::request::{Outcome, Rejection};
 use link::Link;
 
 /// A copy that a connector decides.
@@ -188,9 +193,18 @@ pub(crate) struct Holder {
     pub(crate) computed: u32,
     progress: LoadProgress,
     is_gone: bool,
+    /// At which of the blocks that it loads the load fails, and what becomes of it then.
+    fails_at: Option<(u32, LoadFailure)>,
+    /// How many of its first blocks were cached.
+    local: u32,
 }
 
 impl Holder {
+    /// Whether its load failed and nothing of it is there.
+    pub(crate) fn has_nothing(&self) -> bool {
+        self.fails_at.is_some() && self.computed == 0
+    }
+
     /// The request, its tokens that have blocks, and its blocks.
     pub(crate) fn tokens_and_blocks(&self) -> (RequestId, u32, u32) {
         (self.id, self.computed, self.held.count())
@@ -210,7 +224,17 @@ pub(crate) struct KvOffload {
     last_copy: CopyId,
     /// Whether the scheduler learned of the end of a copy since it was asked.
     has_learned: bool,
+    /// Pulls that began since the fleet was told.
+    new_pulls: Vec<Pull>,
     blocks: RequestBlocks,
+}
+
+/// A copy from another replica begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pull {
+    pub(crate) copy: CopyId,
+    pub(crate) request: RequestId,
+    pub(crate) blocks: u32,
 }
 
 impl Clone for KvOffload {
@@ -221,6 +245,7 @@ impl Clone for KvOffload {
             stores: self.stores.clone(),
             holders: self.holders.clone(),
             waiting_stores: self.waiting_stores.clone(),
+            new_pulls: self.new_pulls.clone(),
             blocks: self.blocks.clone(),
             ..*self
         }
@@ -228,29 +253,43 @@ impl Clone for KvOffload {
 }
 
 impl KvOffload {
-    /// An empty tier; `None`: the pool has none.
+    /// A connector that has loaded nothing; `None`: the pool has none. Prefixes are cached where blocks have numbers.
     pub(crate) fn new(
         replica: ReplicaIndex,
         config: &PoolConfig,
-        numbers: &Arc<BlockNumbers>,
+        numbers: Option<&Arc<BlockNumbers>>,
     ) -> Option<Box<Self>> {
-        let cache = config.host_tier()?;
-        let HostCache { base_us, load_block_us, store_block_us, .. } = cache;
-        let connector: Box<dyn Connector> = match cache.connector {
-            OffloadConnector::Offloading => Box::new(offloading::Offloading::new(&cache)),
-            OffloadConnector::SimpleCpu => {
-                Box::new(simple_cpu::SimpleCpu::new(&cache, config.block_size, config.max_batch_tokens))
-            }
+        let tier = numbers.and_then(|_| config.host_tier());
+        let [loads, stores] = match tier {
+            Some(HostCache { base_us, load_block_us, store_block_us, .. }) => [
+                Link::new(replica, true, [base_us, load_block_us]),
+                Link::new(replica, false, [base_us, store_block_us]),
+            ],
+            None => [Link::of_fleet(replica), Link::new(replica, false, [0.0; 2])],
+        };
+        let connector: Box<dyn Connector> = match tier {
+            None if config.has_role(KvRole::Consumer) => Box::new(nixl::Nixl::default()),
+            None => return None,
+            Some(cache) => match cache.connector {
+                OffloadConnector::Offloading => Box::new(offloading::Offloading::new(&cache)),
+                OffloadConnector::SimpleCpu => {
+                    Box::new(simple_cpu::SimpleCpu::new(&cache, config.block_size, config.max_batch_tokens))
+                }
+            },
         };
         Some(Box::new(Self {
             connector,
-            loads: Link::new(replica, true, [base_us, load_block_us]),
-            stores: Link::new(replica, false, [base_us, store_block_us]),
+            loads,
+            stores,
             holders: Vec::new(),
             waiting_stores: Vec::new(),
             last_copy: 0,
             has_learned: false,
-            blocks: RequestBlocks { numbers: Arc::clone(numbers), block_size: config.block_size },
+            new_pulls: Vec::new(),
+            blocks: RequestBlocks {
+                numbers: numbers.cloned().unwrap_or_default(),
+                block_size: config.block_size,
+            },
         }))
     }
 
@@ -264,9 +303,20 @@ impl KvOffload {
         self.connector.has(BlockContents::numbered(number))
     }
 
-    /// How many blocks behind its first `local` ones the host has of a waiting request; `None`: the request is to be asked for again.
-    pub(crate) fn matched(&mut self, trace: &Trace, id: RequestId, known: u32, local: u32) -> Option<u32> {
-        self.connector.matched(self.blocks.seen(trace, (id, known)), local)
+    /// How many tokens behind its first `local` blocks can be loaded of a waiting request; `None`: the request is to be asked for
+    /// again. Of a prompt that another replica computed, all can.
+    pub(crate) fn matched(
+        &mut self,
+        context: &ScheduleContext<'_>,
+        id: RequestId,
+        known: u32,
+        local: u32,
+    ) -> Option<u32> {
+        if context.requests.is_to_be_pulled(id) {
+            return Some(known - local * self.blocks.block_size);
+        }
+        let blocks = self.connector.matched(self.blocks.seen(context.trace, (id, known)), local)?;
+        Some(blocks * self.blocks.block_size)
     }
 
     /// A waiting request that was looked for is admitted, and loads nothing.
@@ -274,16 +324,17 @@ impl KvOffload {
         self.connector.allocated(self.blocks.seen(trace, (id, known)), local, 0);
     }
 
-    /// A request begins to load so many blocks behind its first `local` ones; it holds blocks for them.
+    /// A request begins to load so many tokens behind its first `local` blocks; it holds blocks for them.
     pub(crate) fn load(
         &mut self,
         trace: &Trace,
         (id, known): (RequestId, u32),
-        (local, loaded): (u32, u32),
+        (local, tokens): (u32, u32),
         held: Held,
     ) {
-        self.connector.allocated(self.blocks.seen(trace, (id, known)), local, loaded);
-        let computed = (local + loaded) * self.blocks.block_size;
+        let blocks = tokens.div_ceil(self.blocks.block_size);
+        self.connector.allocated(self.blocks.seen(trace, (id, known)), local, blocks);
+        let computed = local * self.blocks.block_size + tokens;
         self.holders.push(Holder {
             id,
             held,
@@ -291,6 +342,8 @@ impl KvOffload {
             computed,
             progress: LoadProgress::Begins,
             is_gone: false,
+            fails_at: None,
+            local,
         });
     }
 
@@ -339,6 +392,23 @@ impl KvOffload {
     /// Whether there are copies of whose end the scheduler does not know.
     pub(crate) fn has_copies(&self) -> bool {
         self.loads.under_way().chain(self.stores.under_way()).next().is_some()
+    }
+
+    /// The pulls that began since the last call.
+    pub(crate) fn take_pulls(&mut self) -> Vec<Pull> {
+        std::mem::take(&mut self.new_pulls)
+    }
+
+    /// The pull of a request fails at one of its blocks, or does not.
+    pub(crate) fn fails_at(&mut self, id: RequestId, block: Option<(u32, LoadFailure)>) {
+        if let Some(holder) = self.holders.iter_mut().find(|holder| holder.id == id) {
+            holder.fails_at = block;
+        }
+    }
+
+    /// A pull ends, which would have taken so long alone; the scheduler does not know of it yet.
+    pub(crate) fn pull_ends(&mut self, copy: CopyId, now_us: f64, alone_us: f64) {
+        self.loads.ends(copy, now_us, alone_us);
     }
 
     /// Whether the scheduler learned of the end of a copy since the last call: then it looks again.
@@ -413,6 +483,9 @@ impl KvOffload {
         }
         for copy in decided.loads {
             let id = copy.id;
+            if let (true, [request]) = (self.loads.is_of_fleet(), &copy.requests[..]) {
+                self.new_pulls.push(Pull { copy: id, request: *request, blocks: copy.blocks });
+            }
             self.loads.decide(copy, now_us);
             self.loads.begin(id, now_us);
         }
@@ -431,6 +504,7 @@ impl Replica {
     ) {
         let now_us = context.now_us;
         let Self { kv, kv_offload: Some(tier), .. } = self else { return };
+        let mut failed = Vec::new();
         for copy in std::mem::take(&mut batch.copies.reported) {
             tier.connector.ended(kv, copy);
             kv.tell_of_host(tier.connector.take_changes());
@@ -444,12 +518,33 @@ impl Replica {
                 if tier.holders[place].is_gone {
                     let mut holder = tier.holders.remove(place);
                     kv.free_blocks(request, &mut holder.held, false);
-                } else {
-                    tier.holders[place].progress = LoadProgress::Loaded;
+                    continue;
+                }
+                let holder = &mut tier.holders[place];
+                holder.progress = LoadProgress::Loaded;
+                match holder.fails_at {
+                    None => {}
+                    Some((_, LoadFailure::Fail)) => failed.push(request),
+                    // What is before the first block that is missing is there.
+                    Some((at, LoadFailure::Recompute)) => {
+                        holder.computed = ((holder.local + at) * tier.blocks.block_size).min(holder.computed);
+                    }
                 }
             }
             context.record.kv_copies.push(copy);
         }
+        for id in failed {
+            self.fail_load(context, id);
+        }
+    }
+
+    /// A request ends with an error, because it could not be loaded.
+    fn fail_load(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
+        let reason = Rejection::KvLoad;
+        context.record.results[id].outcome = Outcome::Rejected(reason);
+        context.record.departures.push(QueueDrop { time_us: context.now_us, id });
+        context.decided(self.index, id, Verdict::Rejected(reason), || Compared::NOTHING);
+        self.drop_holder(context, id);
     }
 
     /// An iteration is computed: stores that wait for it begin.
@@ -493,6 +588,14 @@ impl Replica {
         let holder = tier.holders.remove(place);
         self.holder_leaves(context, id);
         Some(holder)
+    }
+
+    /// A request that could load nothing gives its blocks back and waits as a new one.
+    pub(crate) fn wait_anew(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
+        let Some(mut holder) = self.take_holder(context, id) else { return };
+        self.kv.free_blocks(id, &mut holder.held, false);
+        context.requests[id].status = RequestStatus::Waiting;
+        self.requeue(context, id);
     }
 
     /// A request that waits with blocks goes away.

@@ -10,6 +10,8 @@ mod end;
 mod held;
 mod steady;
 
+use std::collections::VecDeque;
+
 use servescope_cost::Chunk;
 use servescope_workload::RequestId;
 
@@ -86,6 +88,8 @@ pub(crate) struct RunningList {
     composition: u64,
     compositions: u64,
     last: Vec<RequestId>,
+    /// Blocks of requests that left while an iteration under way writes them, and the number of that iteration.
+    fenced: VecDeque<(u64, RequestId, Held)>,
 }
 
 impl RunningList {

@@ -192,6 +192,7 @@ prop_compose! {
             idle_poll_us: 0.0,
             lora_compute,
             host_cache: None,
+            kv_transfer: None,
             data_parallel: DataParallel::ONE,
             vllm: VllmRules::default(),
             sglang: SglangRules::default(),

@@ -70,7 +70,9 @@ prop_compose! {
         queue_timeout_us in prop_oneof![3 => Just(f64::INFINITY), 1 => (0..most_us).prop_map(f64::from)],
     ) -> FleetConfig {
         let constants = RouterConstants::default();
-        FleetConfig { router, view, constants, draws_as_python, max_in_system, queue_timeout_us, seed: 7 }
+        FleetConfig {
+            router, view, constants, draws_as_python, max_in_system, queue_timeout_us, seed: 7, disaggregation: None,
+        }
     }
 }
 

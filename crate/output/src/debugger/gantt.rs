@@ -195,6 +195,8 @@ fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 
                 waits = LOADING;
             }
             Verdict::Routed
+            | Verdict::HandedOver
+            | Verdict::KeptWhole
             | Verdict::Waits
             | Verdict::Skipped
             | Verdict::Rejected(_)

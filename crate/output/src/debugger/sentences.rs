@@ -30,10 +30,15 @@ pub const SENTENCES: &[(&str, &str)] = &[
         "gateway_skipped",
         "Request {request} waits for a limit of its own client. Requests of other clients go on.",
     ),
+    (
+        "handed_over",
+        "A prefill replica computes the prompt of request {request}; this replica pulls its KV blocks and decodes.",
+    ),
+    ("kept_whole", "This replica computes the prompt of request {request} itself; no KV block is copied."),
     ("admitted", "Request {request} is admitted: it joins the batch."),
     (
         "loads",
-        "Request {request} begins to load KV blocks from host memory: it holds blocks, takes no token of the budget, and joins the batch when the copy has ended. Requests behind it go on.",
+        "Request {request} begins to load KV blocks from host memory or from the prefill replica: it holds blocks, takes no token of the budget, and joins the batch when the copy has ended. Requests behind it go on.",
     ),
     ("waits", "Request {request} stays in the waiting queue, and no request behind it is admitted."),
     ("queue_waits", "No waiting request is admitted."),
@@ -119,6 +124,10 @@ pub const SENTENCES: &[(&str, &str)] = &[
     ),
     ("cached_prompt", "Tokens of its prompt: {need}; believed to be cached here: {have}."),
     (
+        "uncached_prompt",
+        "Prompt tokens that the decode replica has not cached: {need}; from {have} on a prefill replica computes the prompt.",
+    ),
+    (
         "rank_requests",
         "Requests of its front end on this rank: {need}; waiting or running there by the last message: {have}.",
     ),
@@ -141,6 +150,7 @@ pub const REASONS: &[(&str, &str)] = &[
     ("late_first_token", "first token expected too late"),
     ("overload", "overload"),
     ("lora_rank", "rank above the LoRA slots"),
+    ("kv_load", "its KV blocks could not be pulled"),
 ];
 
 fn of_table(
@@ -208,6 +218,8 @@ pub(crate) fn verdict(decision: &Decision) -> Sentence {
         Verdict::Forwarded => Sentence::new("forwarded", [request]),
         Verdict::Routed => Sentence::new("routed", [request]),
         Verdict::Admitted => Sentence::new("admitted", [request]),
+        Verdict::HandedOver => Sentence::new("handed_over", [request]),
+        Verdict::KeptWhole => Sentence::new("kept_whole", [request]),
         Verdict::Loads => Sentence::new("loads", [request]),
         Verdict::Waits => Sentence::new(if is_gateways { "gateway_waits" } else { "waits" }, [request]),
         Verdict::Skipped => Sentence::new(if is_gateways { "gateway_skipped" } else { "skipped" }, [request]),
@@ -261,6 +273,7 @@ pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Sentence> 
         (Test::Concurrency, _) => "concurrency",
         (Test::KvReservation, _) => "kv_reservation",
         (Test::CachedPrompt, _) => "cached_prompt",
+        (Test::UncachedPrompt, _) => "uncached_prompt",
         (Test::RankRequests, _) => "rank_requests",
         (Test::FairShare, _) => "fair_share",
     };

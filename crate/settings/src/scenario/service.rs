@@ -35,6 +35,7 @@ impl Scenario {
     /// The fleet beside its pools.
     pub fn fleet(&self) -> FleetConfig {
         FleetConfig {
+            disaggregation: None,
             router: self.chosen(choices::ROUTER),
             view: self.router_view(),
             constants: self.router_constants(),
@@ -69,6 +70,7 @@ impl Scenario {
         let block_size = self.block_tokens();
         let max_request_tokens = self.longest_in_pool(pool_tokens);
         PoolConfig {
+            kv_transfer: None,
             data_parallel: self.data_parallel(),
             replicas: self.whole(Id::Replicas),
             scheduler: self.chosen(choices::SCHEDULER),

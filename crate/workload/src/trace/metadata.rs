@@ -134,6 +134,58 @@ impl RecordedDrafts {
     }
 }
 
+/// What a file says of handing requests over from prefill to decode replicas. Each column is empty or has an entry a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecordedHandovers {
+    /// Whether a request goes to a decode replica alone.
+    pub decode_only: Vec<bool>,
+    /// The block at which its pull fails, [`ALL_BLOCKS`]: it does not.
+    pub load_fails_at: Vec<u32>,
+}
+
+/// In place of the block at which a pull fails: all can be read.
+pub const ALL_BLOCKS: u32 = u32::MAX;
+
+impl RecordedHandovers {
+    fn select(&self, order: &[u32]) -> Self {
+        Self {
+            decode_only: select(&self.decode_only, order),
+            load_fails_at: select(&self.load_fails_at, order),
+        }
+    }
+
+    fn append(&mut self, other: &Self, id: usize) {
+        self.decode_only.push(other.is_decode_only(id));
+        self.load_fails_at.push(other.load_fails_at(id).unwrap_or(ALL_BLOCKS));
+    }
+
+    /// The same without columns that say nothing.
+    fn without_blanks(self) -> Self {
+        Self {
+            decode_only: if self.decode_only.contains(&true) { self.decode_only } else { Vec::new() },
+            load_fails_at: if self.load_fails_at.iter().any(|&block| block != ALL_BLOCKS) {
+                self.load_fails_at
+            } else {
+                Vec::new()
+            },
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.decode_only.is_empty() && self.load_fails_at.is_empty()
+    }
+
+    /// Whether request `id` goes to a decode replica alone.
+    pub fn is_decode_only(&self, id: usize) -> bool {
+        self.decode_only.get(id).copied().unwrap_or(false)
+    }
+
+    /// The block at which the pull of request `id` fails.
+    pub fn load_fails_at(&self, id: usize) -> Option<u32> {
+        self.load_fails_at.get(id).copied().filter(|&block| block != ALL_BLOCKS)
+    }
+}
+
 /// Prefix blocks: a prompt, and the output behind it, as ids of blocks of tokens. Equal ids mean an equal block after equal
 /// blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -240,6 +292,8 @@ pub struct TraceMetadata {
     pub ignores_eos: Vec<bool>,
     /// The data-parallel rank that a request asks for (vLLM's `data_parallel_rank`), [`NO_RANK`]: any; empty where none asks.
     pub rank: Vec<u16>,
+    /// How it is handed over from a prefill to a decode replica.
+    pub handovers: RecordedHandovers,
     /// What else a file says about each request: an object in JSON, or "".
     pub details: Vec<String>,
     /// What happened between requests.
@@ -259,6 +313,7 @@ impl TraceMetadata {
             && self.assumed_output.is_empty()
             && self.ignores_eos.is_empty()
             && self.rank.is_empty()
+            && self.handovers.is_empty()
             && self.details.is_empty()
             && self.events.is_empty()
     }
@@ -309,6 +364,7 @@ impl TraceMetadata {
         let mut rank = Vec::new();
         let mut events = Events::default();
         let mut drafts = RecordedDrafts::default();
+        let mut handovers = RecordedHandovers::default();
         let mut numbers: BTreeMap<(usize, u64), u64> = BTreeMap::new();
         let nothing = Self::default();
         for (file, (metadata, requests)) in parts.iter().enumerate() {
@@ -327,6 +383,7 @@ impl TraceMetadata {
                 ignores_eos.push(metadata.ignores_eos.get(id).copied().unwrap_or(false));
                 rank.push(metadata.rank_of(id).unwrap_or(NO_RANK));
                 drafts.append(&metadata.drafts, id);
+                handovers.append(&metadata.handovers, id);
                 details.push(metadata.details.get(id).cloned().unwrap_or_default());
                 let mut renumbered = |block: u64| {
                     let next = numbers.len() as u64;
@@ -353,6 +410,7 @@ impl TraceMetadata {
             assumed_output: if assumed_output.contains(&true) { assumed_output } else { Vec::new() },
             ignores_eos: if ignores_eos.contains(&true) { ignores_eos } else { Vec::new() },
             rank: if rank.iter().any(|&rank| rank != NO_RANK) { rank } else { Vec::new() },
+            handovers: handovers.without_blanks(),
             details,
             events,
         };
@@ -373,6 +431,7 @@ impl TraceMetadata {
             assumed_output: select(&self.assumed_output, order),
             ignores_eos: select(&self.ignores_eos, order),
             rank: select(&self.rank, order),
+            handovers: self.handovers.select(order),
             details: if self.details.is_empty() {
                 Vec::new()
             } else {

@@ -12,6 +12,7 @@ export const names: Translation<typeof english> = {
   'outcome.never_fits': 'KV 缓存与适配器合计超出KV 池',
   'outcome.prompt_over_batch': '提示词超过预填充 token 预算',
   'outcome.lora_rank': '秩超过 LoRA 槽位的秩',
+  'outcome.kv_load': '无法拉取 KV 块',
   'outcome.rate_limit': '超出每分钟请求数（RPM）',
   'outcome.token_quota': '超出 token 配额（TPM）',
   'outcome.concurrency': '并发请求数已满',

@@ -43,6 +43,7 @@ impl RunningList {
             context.requests.load_us = vec![0.0; context.trace.len()];
         }
         let blocks = replica.kv.used();
+        self.free_fenced(replica);
         let others = self.end_steady(replica, context, batch);
         for id in std::mem::take(&mut replica.pending_aborts) {
             if context.requests[id].status == RequestStatus::Finished {
@@ -50,6 +51,10 @@ impl RunningList {
             }
             if let Some(own) = batch.scheduled.iter().find(|own| own.id == id) {
                 account(context, batch, own);
+                self.settle(replica, context);
+                if let Some(place) = Self::place(context, id) {
+                    self.entry(place).under_way -= own.tokens;
+                }
             }
             self.release_aborted(replica, context, id);
         }
@@ -79,6 +84,7 @@ impl RunningList {
             context.record.iterations.push(&run, &batch.chunks);
         }
         replica.copies_have_ended(context, batch);
+        replica.readings_have_ended(batch);
         replica.adapters.offload_unused(&mut replica.kv);
     }
 
@@ -87,6 +93,30 @@ impl RunningList {
         let Replica { kv, kv_offload: Some(tier), .. } = replica else { return };
         let RunningRequest { id, known, computed, awaited, held, .. } = &self.entries[place as usize];
         tier.leaves(kv, context.trace, (*id, *known), held, (*computed, *awaited));
+    }
+
+    /// A request that leaves gives its blocks back. Where a load could fill them while an iteration under way still writes them, they are
+    /// free when that has ended (`defer_block_free`).
+    fn free(&mut self, replica: &mut Replica, place: u32) {
+        let last_formed = replica.formed;
+        let Replica { kv, kv_offload, .. } = replica;
+        let entry = self.entry(place);
+        if kv_offload.is_some() && entry.under_way > 0 {
+            let fenced = (last_formed, entry.id, std::mem::take(&mut entry.held));
+            self.fenced.push_back(fenced);
+        } else {
+            kv.free_blocks(entry.id, &mut entry.held, false);
+        }
+    }
+
+    /// Blocks are free that waited for an iteration which has ended.
+    fn free_fenced(&mut self, replica: &mut Replica) {
+        let ended = replica.formed - u64::from(replica.in_flight);
+        while self.fenced.front().is_some_and(|fenced| fenced.0 <= ended) {
+            if let Some((_, id, mut held)) = self.fenced.pop_front() {
+                replica.kv.free_blocks(id, &mut held, false);
+            }
+        }
     }
 
     /// A request that runs goes away, and the scheduler is told.
@@ -116,9 +146,8 @@ impl RunningList {
         }
         if let Some(place) = RunningList::place(context, id) {
             self.tell_tier(replica, context, place);
-            let Replica { kv, adapters, .. } = replica;
-            kv.free_blocks(id, &mut self.entry(place).held, false);
-            self.release_adapter(adapters, context, place);
+            self.free(replica, place);
+            self.release_adapter(&mut replica.adapters, context, place);
             self.order.retain(|&other| other != place);
             self.remove(context, id);
         }
@@ -216,12 +245,15 @@ fn end_of(
     if context.facts.batches_ahead == 0 {
         entry.drafts = proposed(context, batch, id);
     }
+    if is_done && context.is_prefill_leg(id) {
+        hand_over(list, replica, context, place);
+        return Given::default();
+    }
     if is_done {
         list.leave(replica, context, place);
         list.tell_tier(replica, context, place);
-        let Replica { kv, adapters, .. } = replica;
-        kv.free_blocks(id, &mut list.entry(place).held, false);
-        list.release_adapter(adapters, context, place);
+        list.free(replica, place);
+        list.release_adapter(&mut replica.adapters, context, place);
         list.leave_order(place);
         list.remove(context, id);
     }
@@ -235,6 +267,23 @@ fn end_of(
         replica.happened(context, BatchEvent::Left(id, Some(total)));
     }
     Given { tokens, follow }
+}
+
+/// The prompt of a request is computed: it goes on to the replica that decodes, and its blocks stay here until they have been read
+/// (`delay_free_blocks`). The token that came out of it is thrown away.
+fn hand_over(list: &mut RunningList, replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32) {
+    let entry = list.entry(place);
+    let (id, held) = (entry.id, std::mem::take(&mut entry.held));
+    replica.pinned.keep(id, held);
+    list.release_adapter(&mut replica.adapters, context, place);
+    list.leave_order(place);
+    list.remove(context, id);
+    replica.num_running -= 1;
+    replica.outstanding -= 1;
+    replica.waiting.ended(context.trace, id, 0, false);
+    context.requests[id].status = RequestStatus::HandedOver;
+    context.record.handed_over.push(id);
+    replica.happened(context, BatchEvent::Left(id, None));
 }
 
 /// A request that was preempted gets what was under way: its tokens all the same, of which the last may be its last one.

@@ -410,7 +410,7 @@ fn next_of(replica: &Replica, context: &ScheduleContext<'_>, entry: &RunningRequ
         return Next::Other;
     }
     // As long as the bounds of a request allow a token more.
-    let most = context.trace.input_tokens[i].saturating_add(context.trace.max_tokens[i]);
+    let most = context.trace.input_tokens[i].saturating_add(context.max_tokens(entry.id));
     let most = most.min(context.config.max_request_tokens).saturating_sub(1);
     match most.saturating_sub(entry.computed) {
         0 if entry.awaited > 0 => Next::Waits,

@@ -22,6 +22,7 @@ use super::{
     BatchScheduler, BlockAllocation, LengthRule, PoolConfig, PrefixCaching, QueueScan, Replica,
     ScheduleContext, ScheduledBatch, SchedulerFacts, SchedulerRules, SchedulerSetup, Steady,
 };
+use crate::config::disaggregation::KvRole;
 use crate::config::speculation::Speculation;
 use crate::config::{LongPrefill, VllmRules};
 use crate::replica::iteration::{Scheduled, TokenWait};
@@ -144,7 +145,7 @@ impl Step {
 fn uses_drafts(context: &ScheduleContext<'_>, (known, awaited): (u32, u32), scheduled: &Scheduled) -> bool {
     let input = context.trace.input_tokens[scheduled.id];
     let sure = known - input + 1 + u32::from(awaited > 0);
-    scheduled.computed + scheduled.tokens >= known && sure < context.trace.max_tokens[scheduled.id]
+    scheduled.computed + scheduled.tokens >= known && sure < context.max_tokens(scheduled.id)
 }
 
 impl SchedulerRules for VllmV1 {
@@ -167,11 +168,23 @@ impl SchedulerRules for VllmV1 {
             lists_running: true,
             batches_ahead: u32::from(config.vllm.async_scheduling),
             queues_empty_batches: true,
+            // vllm/v1/core/sched/scheduler.py: `requires_kv_delivery`.
+            drops_tokens_of_preempted: config.has_role(KvRole::Producer),
             ..SchedulerFacts::of_iterations(config)
         }
     }
 
-    fn refuses(&self, config: &PoolConfig, _: u32, [_, total_tokens]: [u32; 2]) -> Option<Rejection> {
+    fn refuses(
+        &self,
+        config: &PoolConfig,
+        blocks: u32,
+        [input_tokens, total_tokens]: [u32; 2],
+    ) -> Option<Rejection> {
+        // What is pulled has to fit beside the drafts of its first iteration (`loading::begin`); it would wait for ever.
+        let of_drafts = config.blocks_for(config.tokens_to_end(0));
+        if config.has_role(KvRole::Consumer) && config.blocks_for(input_tokens) + of_drafts > blocks {
+            return Some(Rejection::PoolTooSmall);
+        }
         let slots = config.drafting().map_or(0, Speculation::draft_slots);
         let most = config.max_batch_tokens.saturating_sub(slots);
         // vLLM does not start with a budget below the longest request then; a preempted request would wait for ever.
@@ -248,6 +261,10 @@ fn schedule(
             replica.begin_stores(context.now_us, batch);
         }
     }
+    replica.readings_are_reported(batch);
+    if step.scheduled.is_empty() && batch.is_empty() {
+        replica.readings_have_ended(batch);
+    }
     list.commit(replica, context, batch, step.scheduled);
     if step.reads_prompts {
         state.prompts_at = Some(list.iterations);
@@ -316,6 +333,6 @@ fn begin(state: &State, list: &RunningList, replica: &Replica, context: &Schedul
 /// Whether a token comes out after which the request may decode.
 fn decodes_on(context: &ScheduleContext<'_>, scheduled: Scheduled) -> bool {
     let Scheduled { id, tokens, computed, is_prompt, makes_token, .. } = scheduled;
-    let longest = context.trace.input_tokens[id].saturating_add(context.trace.max_tokens[id]);
+    let longest = context.trace.input_tokens[id].saturating_add(context.max_tokens(id));
     makes_token && !(is_prompt && computed + tokens + 1 >= longest)
 }

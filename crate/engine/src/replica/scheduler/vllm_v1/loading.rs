@@ -5,7 +5,7 @@
 
 use servescope_workload::RequestId;
 
-use super::{BlockReason, Looked, Replica, RunningList, ScheduleContext, Scheduled, State, Step};
+use super::{BlockReason, Looked, Replica, RunningList, ScheduleContext, Scheduled, State, Step, waiting};
 use crate::record::decisions::{Compared, Test, Verdict};
 use crate::replica::kv_cache::Held;
 use crate::replica::kv_offload::Holder;
@@ -43,6 +43,15 @@ pub(super) fn schedule(
             next += 1;
             continue;
         }
+        if replica.kv_offload.as_ref().and_then(|tier| tier.holder(id)).is_some_and(Holder::has_nothing) {
+            replica.wait_anew(context, id);
+            if replica.head(context) == Some(id)
+                && let Some(reason) = waiting::admit_head(list, replica, context, step, id)
+            {
+                return Some(reason);
+            }
+            continue;
+        }
         let (mut reason, mut compared) = admit(list, replica, context, step, id);
         if reason == Some(BlockReason::Memory) && replica.adapters.is_ahead() {
             // An adapter that is there for a request behind it makes room first.
@@ -58,7 +67,7 @@ pub(super) fn schedule(
     None
 }
 
-/// The head of the waiting queue begins to load so many blocks behind those that are cached, of which some are not in use.
+/// The head of the waiting queue begins to load so many tokens behind the blocks that are cached, of which some are not in use.
 pub(super) fn begin(
     list: &RunningList,
     replica: &mut Replica,
@@ -69,7 +78,7 @@ pub(super) fn begin(
 ) -> (Looked, Compared) {
     let config = context.config;
     let known = context.requests[id].prompt;
-    let tokens = (hits + loads) * config.block_size;
+    let tokens = hits * config.block_size + loads;
     let beside = u64::from(idle) + u64::from(if list.order.is_empty() { 0 } else { config.watermark_blocks });
     let free = replica.free_beside_adapter(context, id).unwrap_or(0);
     let of_drafts = config.tokens_to_end(0).div_ceil(config.block_size);
@@ -84,8 +93,13 @@ pub(super) fn begin(
     let mut held = replica.kv.no_blocks();
     replica.kv.touch_blocks(id, known, hits, &mut held);
     replica.kv.take_blocks(tokens, &mut held);
-    replica.kv.count_loaded(loads * config.block_size);
-    context.requests.finds(id, hits * config.block_size, loads * config.block_size);
+    let is_pull = context.requests.is_to_be_pulled(id);
+    let of_tier = if is_pull { 0 } else { loads };
+    replica.kv.count_loaded(of_tier);
+    context.requests.finds(id, hits * config.block_size, of_tier);
+    if let Some(handover) = context.requests.handover_mut(id).filter(|_| is_pull) {
+        (handover.is_pulled, handover.blocks) = (true, loads.div_ceil(config.block_size));
+    }
     replica.holds_blocks(context, id);
     if let Some(tier) = &mut replica.kv_offload {
         tier.load(context.trace, (id, known), (hits, loads), held);

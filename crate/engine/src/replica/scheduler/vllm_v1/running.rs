@@ -52,8 +52,7 @@ pub(super) fn schedule(
 
 /// Whether the token under way is the last that a request may get.
 fn is_last_under_way(entry: &RunningRequest, context: &ScheduleContext<'_>) -> bool {
-    let i = entry.id.index();
-    let most = context.trace.input_tokens[i].saturating_add(context.trace.max_tokens[i]);
+    let most = context.trace.input_tokens[entry.id].saturating_add(context.max_tokens(entry.id));
     entry.awaited > 0 && entry.computed + 2 - entry.awaited >= most
 }
 

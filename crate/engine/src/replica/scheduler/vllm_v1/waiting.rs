@@ -105,6 +105,25 @@ fn defer(
     state.defer(id);
 }
 
+/// Admits the head of the waiting queue out of its turn, or says why it and those behind it stay.
+pub(super) fn admit_head(
+    list: &mut RunningList,
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    step: &mut Step,
+    id: RequestId,
+) -> Option<BlockReason> {
+    let (looked, compared) = admit(list, replica, context, step, id);
+    let (verdict, stop) = match looked {
+        Looked::Admitted => (Verdict::Admitted, None),
+        Looked::Loads => (Verdict::Loads, None),
+        Looked::Skipped => (Verdict::Skipped, None),
+        Looked::Waits(reason) => (Verdict::Waits, Some(reason)),
+    };
+    context.decided(replica.index, id, verdict, || compared);
+    stop
+}
+
 /// Admits the head of the waiting queue, or says why it stays; and what the test that decided compared.
 fn admit(
     list: &mut RunningList,
@@ -118,10 +137,10 @@ fn admit(
     // The last token is computed in any case: the next one comes out of it.
     let (hits, idle) = found(replica, config, id, known);
     if let Some(tier) = &mut replica.kv_offload {
-        match tier.matched(context.trace, id, known, hits) {
+        match tier.matched(context, id, known, hits) {
             None => return (Looked::Skipped, Compared::without_numbers(Test::CopyUnderWay)),
             Some(0) => {}
-            Some(blocks) => return loading::begin(list, replica, context, step, id, [hits, idle, blocks]),
+            Some(tokens) => return loading::begin(list, replica, context, step, id, [hits, idle, tokens]),
         }
     }
     let computed = hits * config.block_size;

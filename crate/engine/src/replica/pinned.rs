@@ -1,0 +1,78 @@
+//! Blocks of prompts that a prefill replica keeps for decode replicas (`delay_free_blocks` of vLLM's scheduler). Its workers look for
+//! those that have been read when they take a batch, and tell the scheduler with that batch's tokens; a replica without a batch learns
+//! of them at once.
+
+use servescope_workload::RequestId;
+
+use super::Replica;
+use super::iteration::ScheduledBatch;
+use super::kv_cache::Held;
+
+/// The blocks of one request.
+#[derive(Debug, Clone)]
+struct Pinned {
+    request: RequestId,
+    held: Held,
+    progress: Reading,
+}
+
+/// How far a decode replica is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Awaited,
+    Over,
+    /// A batch under way tells the scheduler.
+    Reported,
+}
+
+/// All that a replica keeps.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PinnedBlocks {
+    all: Vec<Pinned>,
+    /// Whether the scheduler learned of the end of a reading since it was asked.
+    has_learned: bool,
+}
+
+impl PinnedBlocks {
+    /// The prompt of a request is computed, and its blocks stay.
+    pub(crate) fn keep(&mut self, request: RequestId, held: Held) {
+        self.all.push(Pinned { request, held, progress: Reading::Awaited });
+    }
+
+    /// The blocks of a request have been read, or nobody will.
+    pub(crate) fn are_read(&mut self, request: RequestId) {
+        if let Some(own) = self.all.iter_mut().find(|own| own.request == request) {
+            own.progress = Reading::Over;
+        }
+    }
+
+    /// Whether blocks have been read of which no batch tells.
+    pub(crate) fn has_news(&self) -> bool {
+        self.all.iter().any(|own| own.progress == Reading::Over)
+    }
+
+    /// Whether the scheduler learned of a reading since the last call: then it looks again.
+    pub(crate) fn take_learned(&mut self) -> bool {
+        std::mem::take(&mut self.has_learned)
+    }
+}
+
+impl Replica {
+    /// A batch is formed: it tells of the blocks that have been read so far.
+    pub(crate) fn readings_are_reported(&mut self, batch: &mut ScheduledBatch) {
+        for own in self.pinned.all.iter_mut().filter(|own| own.progress == Reading::Over) {
+            own.progress = Reading::Reported;
+            batch.copies.read.push(own.request);
+        }
+    }
+
+    /// The scheduler learns of the blocks that had been read when a batch was formed: they are free.
+    pub(crate) fn readings_have_ended(&mut self, batch: &mut ScheduledBatch) {
+        for request in std::mem::take(&mut batch.copies.read) {
+            let Some(at) = self.pinned.all.iter().position(|own| own.request == request) else { continue };
+            let mut own = self.pinned.all.remove(at);
+            self.kv.free_blocks(request, &mut own.held, false);
+            self.pinned.has_learned = true;
+        }
+    }
+}

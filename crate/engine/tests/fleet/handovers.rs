@@ -1,0 +1,240 @@
+//! Requests that are handed over from prefill to decode replicas.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use servescope_engine::decisions::Verdict;
+use servescope_engine::explain::cause::{ByCause, Cause};
+use servescope_engine::explain::request_time::WhyTables;
+use servescope_engine::{
+    DataParallel, Disaggregation, Fleet, FleetConfig, HandoverPolicy, KvGroups, KvRole, KvTransfer,
+    LinkSharing, LoadFailure, Outcome, Pool, PoolConfig, Report, RouterKind, SchedulerKind, VllmRules,
+};
+use servescope_workload::{BASE_MODEL, Trace};
+
+use super::any::{any_cost, any_vllm, on_its_stages, sent_by_users};
+use super::checks::check_waits;
+use super::to_the_end;
+use super::toy::TOY;
+use crate::given::{any_rules, requests};
+
+fn any_policy() -> impl Strategy<Value = HandoverPolicy> {
+    let uncached = || (0u32..100, 0.0..1.0f64);
+    prop_oneof![
+        3 => Just(HandoverPolicy::Always),
+        1 => Just(HandoverPolicy::Never),
+        1 => (0u32..100).prop_map(HandoverPolicy::Threshold),
+        1 => uncached().prop_map(|(tokens, ratio)| HandoverPolicy::UncachedPrompt { tokens, ratio }),
+        1 => (0.0..2.0f64).prop_map(HandoverPolicy::PrefillLoad),
+        1 => (uncached(), 0.0..2.0f64).prop_map(|((tokens, ratio), busy)| {
+            HandoverPolicy::UncachedPromptOrLoad { tokens, ratio, busy }
+        }),
+    ]
+}
+
+prop_compose! {
+    fn any_disaggregation()(
+        policy in any_policy(),
+        decode_busy in prop_oneof![Just(0.0), 0.1..1.0f64],
+        prefill_router in prop::sample::select(&[
+            RouterKind::RoundRobin, RouterKind::Random, RouterKind::LeastOutstanding, RouterKind::FewestWaiting,
+            RouterKind::PowerOfTwo, RouterKind::LeastKv,
+        ][..]),
+        (route_us, base_us) in (0u32..3_000, 0u32..3_000),
+        sharing in prop_oneof![Just(LinkSharing::MaxMin), Just(LinkSharing::Alone)],
+        load_failure in prop_oneof![Just(LoadFailure::Fail), Just(LoadFailure::Recompute)],
+        failing_loads in prop_oneof![3 => Just(0.0), 1 => 0.0..1.0f64],
+    ) -> Disaggregation {
+        Disaggregation {
+            policy, decode_busy, prefill_router, sharing, load_failure, failing_loads,
+            route_us: route_us.into(),
+            base_us: base_us.into(),
+        }
+    }
+}
+
+fn with_role(config: PoolConfig, role: KvRole, block_us: f64) -> PoolConfig {
+    PoolConfig {
+        reference_quirks: false,
+        host_cache: None,
+        kv_groups: KvGroups::FULL,
+        data_parallel: DataParallel::ONE,
+        kv_transfer: Some(KvTransfer { role, block_us }),
+        ..config
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..servescope_testkit::cases(150, 2_000) })]
+
+    /// Whatever the rules, the memory and the failures: every request ends, no block stays in use at either side, time adds up, and
+    /// leaps are steps.
+    #[test]
+    fn handovers_conserve_requests_and_blocks_and_leap_as_they_step(
+        (trace, queueing) in sent_by_users(), (prefill, decode) in (any_vllm(), any_vllm()), cost in any_cost(),
+        rules in any_rules(9_000), own in any_disaggregation(), block_us in 0u32..400, times in 1usize..80,
+    ) {
+        let trace = Arc::new(trace);
+        let cost = on_its_stages(SchedulerKind::VllmV1, cost);
+        let decode = PoolConfig { block_size: prefill.block_size, ..decode };
+        let pools = || {
+            let of = |config, role| Pool::new(with_role(config, role, block_us.into()), Box::new(cost));
+            vec![of(prefill, KvRole::Producer), of(decode, KvRole::Consumer)]
+        };
+        let rules = FleetConfig { disaggregation: Some(own), ..rules };
+        let fleet = || Fleet::new(Arc::clone(&trace), rules, pools()).with_queue_policy(queueing.clone());
+        let (leaps, left) = to_the_end(fleet());
+        prop_assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
+        prop_assert!(leaps.results.iter().all(|result| result.outcome != Outcome::Unfinished));
+        check_waits(&leaps, rules.queue_timeout_us);
+        for (id, result) in leaps.results.iter().enumerate() {
+            let Some(handover) = leaps.handover(id) else { continue };
+            if result.outcome != Outcome::Completed {
+                continue;
+            }
+            let times = [handover.scheduled_us, handover.prefilled_us, handover.arrived_us, handover.decode_scheduled_us];
+            prop_assert!(times.is_sorted() && trace.arrival_us[id] <= leaps.trace.arrival_us[id], "{handover:?}");
+            prop_assert_eq!(handover.decode, leaps.replica(id));
+            prop_assert!(handover.blocks <= leaps.trace.input_tokens[id].div_ceil(prefill.block_size));
+        }
+        let steps = fleet().without_fast_forward().run();
+        prop_assert!(leaps == steps, "leaps differ from steps");
+        let mut first = fleet();
+        first.advance(times);
+        prop_assert!(first.clone().run() == leaps);
+        let told = fleet().with_decisions().run();
+        let why = WhyTables::of(&told).unwrap();
+        for id in 0..told.trace.len() {
+            let time = why.request(id);
+            prop_assert_eq!(time.by_cause().iter().sum::<u64>(), time.end_ns - time.arrival_ns, "request {}", id);
+        }
+    }
+}
+
+const BLOCK: u32 = 16;
+
+fn config(replicas: u32) -> PoolConfig {
+    PoolConfig {
+        scheduler: SchedulerKind::VllmV1,
+        replicas,
+        blocks: 2_000,
+        block_size: BLOCK,
+        watermark_blocks: 0,
+        max_batch_tokens: 2_048,
+        max_request_tokens: 4_096,
+        vllm: VllmRules { async_scheduling: false, ..VllmRules::default() },
+        ..PoolConfig::default()
+    }
+}
+
+fn fleet(trace: &Arc<Trace>, [prefill, decode]: [u32; 2], own: Disaggregation, block_us: f64) -> Fleet {
+    let of = |replicas, role| Pool::new(with_role(config(replicas), role, block_us), Box::new(TOY));
+    let rules = FleetConfig { disaggregation: Some(own), ..FleetConfig::default() };
+    Fleet::new(Arc::clone(trace), rules, vec![of(prefill, KvRole::Producer), of(decode, KvRole::Consumer)])
+}
+
+fn trace(count: u32, apart_us: f64, input: u32, output: u32) -> Arc<Trace> {
+    Arc::new(requests((0..count).map(|i| (f64::from(i) * apart_us, i, BASE_MODEL, input, output))))
+}
+
+/// One prefill and one decode replica, transfers that take no time: prompts are computed as by a fleet whose answers have one token.
+#[test]
+fn prompts_are_computed_as_in_a_fleet_of_single_tokens() {
+    let trace = trace(60, 900.0, 300, 40);
+    let handed_over = fleet(&trace, [1, 1], Disaggregation::FREE, 0.0).run();
+    let single = Arc::new(Trace { output_tokens: vec![1; 60], max_tokens: vec![1; 60], ..(*trace).clone() });
+    let alone = Fleet::of_pool(single, config(1), Box::new(TOY)).run();
+    for id in 0..trace.len() {
+        let handover = handed_over.handover(id).unwrap();
+        assert_eq!(alone.scheduled_us(id), Some(handover.scheduled_us), "request {id}");
+        assert_eq!(alone.results[id].finish_us, Some(handover.prefilled_us), "request {id}");
+        assert_eq!(handover.arrived_us, handover.prefilled_us);
+        assert_eq!(handover.blocks, 300_u32.div_ceil(BLOCK));
+    }
+}
+
+fn mean_tpot_us(report: &Report) -> f64 {
+    let all: Vec<f64> = (0..report.trace.len()).filter_map(|id| report.tpot_us(id)).collect();
+    all.iter().sum::<f64>() / all.len() as f64
+}
+
+fn mean_ttft_us(report: &Report) -> f64 {
+    let all: Vec<f64> = (0..report.trace.len()).filter_map(|id| report.ttft_us(id)).collect();
+    all.iter().sum::<f64>() / all.len() as f64
+}
+
+/// No prompt is computed beside a decode, so that tokens come sooner after each other; the first one comes later.
+#[test]
+fn decodes_are_not_disturbed_and_the_first_token_waits_for_the_copy() {
+    let trace = trace(80, 1_200.0, 600, 30);
+    let of = |policy| {
+        fleet(&trace, [1, 1], Disaggregation { policy, base_us: 400.0, ..Disaggregation::FREE }, 40.0).run()
+    };
+    let (apart, together) = (of(HandoverPolicy::Always), of(HandoverPolicy::Never));
+    assert!(
+        mean_tpot_us(&apart) < 0.8 * mean_tpot_us(&together),
+        "{} {}",
+        mean_tpot_us(&apart),
+        mean_tpot_us(&together)
+    );
+    let alone = Arc::new(requests([(0.0, 0, BASE_MODEL, 1_500, 30)]));
+    let own = Disaggregation { base_us: 400.0, route_us: 100.0, ..Disaggregation::FREE };
+    let one = fleet(&alone, [1, 1], own, 40.0).run();
+    let handover = one.handover(0).unwrap();
+    // Through the router, to the first byte, and 94 blocks.
+    assert_eq!(handover.decode_scheduled_us - handover.prefilled_us, 100.0 + 400.0 + 94.0 * 40.0);
+}
+
+/// A link too slow for the prompts: the copy takes longer than the prefill that it spares, and copies wait for each other.
+#[test]
+fn a_slow_link_loses() {
+    let trace = trace(40, 20_000.0, 1_500, 4);
+    let of =
+        |policy, block_us| fleet(&trace, [1, 1], Disaggregation { policy, ..Disaggregation::FREE }, block_us);
+    let whole = of(HandoverPolicy::Never, 400.0).run();
+    let slow = of(HandoverPolicy::Always, 400.0).with_decisions().run();
+    let quick = of(HandoverPolicy::Always, 4.0).run();
+    let [whole_us, slow_us, quick_us] = [&whole, &slow, &quick].map(mean_ttft_us);
+    assert!(slow_us > whole_us && slow_us > quick_us, "{whole_us} {slow_us} {quick_us}");
+    let why = WhyTables::of(&slow).unwrap();
+    let mut causes = ByCause::default();
+    for id in 0..trace.len() {
+        why.request(id).parts.iter().for_each(|part| causes[part.cause as usize] += part.ns);
+    }
+    assert!(causes[Cause::KvLoading as usize] > 0 && causes[Cause::KvLink as usize] > 0, "{causes:?}");
+}
+
+/// The prefill replica has the prompt's blocks until they are read: with few of them it stands still.
+#[test]
+fn blocks_stay_until_they_are_read() {
+    let trace = trace(8, 0.0, 1_500, 4);
+    let of = |blocks| {
+        let small = |role, blocks| {
+            Pool::new(PoolConfig { blocks, ..with_role(config(1), role, 400.0) }, Box::new(TOY))
+        };
+        let rules = FleetConfig { disaggregation: Some(Disaggregation::FREE), ..FleetConfig::default() };
+        let pools = vec![small(KvRole::Producer, blocks), small(KvRole::Consumer, 2_000)];
+        Fleet::new(Arc::clone(&trace), rules, pools).run()
+    };
+    let last =
+        |report: &Report| (0..8).map(|id| report.handover(id).unwrap().prefilled_us).fold(0.0, f64::max);
+    assert!(last(&of(100)) > 3.0 * last(&of(2_000)));
+}
+
+/// A failed pull ends its request, or is computed again.
+#[test]
+fn failed_pulls_fail_or_are_recomputed() {
+    let trace = trace(20, 9_000.0, 500, 6);
+    let of = |load_failure| {
+        let own = Disaggregation { failing_loads: 1.0, load_failure, ..Disaggregation::FREE };
+        fleet(&trace, [1, 1], own, 4.0).with_decisions().run()
+    };
+    let failed = of(LoadFailure::Fail);
+    assert!(failed.results.iter().all(|result| matches!(result.outcome, Outcome::Rejected(_))));
+    let decisions = failed.decisions.as_deref().unwrap();
+    assert_eq!(decisions.iter().filter(|own| matches!(own.verdict, Verdict::Rejected(_))).count(), 20);
+    let again = of(LoadFailure::Recompute);
+    assert!(again.results.iter().all(|result| result.outcome == Outcome::Completed));
+    let read: u64 = again.timeline.iterations.iter().map(|run| u64::from(run.prompt_tokens)).sum();
+    assert!(read > 20 * 500 + 20 * 100, "{read} prompt tokens");
+}
