@@ -2,6 +2,7 @@
 
 mod adapters;
 mod curve;
+mod disaggregation;
 pub mod former_defaults;
 mod gateway;
 mod hardware;

@@ -169,9 +169,10 @@ pub use foreign::{
 };
 pub use gateway::{GatewayKind, GatewayWindow, OverQuota, PredictKind, TimeoutKind};
 pub use service::{
-    Allocation, Corrections, CostKind, FairLift, HostOverhead, KvPool, LoraKernels, MemoryPlan,
-    ModelAttention, ModelStateKind, ModelWindowKind, NodeNetwork, Order, PredictionOf, Preemption,
-    RankPasses, SpecAcceptance, SpecGate, SpecMethod,
+    Allocation, Corrections, CostKind, DisaggregationKind, DisaggregationPolicy, FairLift, HostOverhead,
+    KvLoadFailure, KvPool, LoraKernels, MemoryPlan, ModelAttention, ModelStateKind, ModelWindowKind,
+    NodeNetwork, Order, PredictionOf, Preemption, PrefillRouter, RankPasses, SpecAcceptance, SpecGate,
+    SpecMethod, TransferSharing,
 };
 pub use workload::{
     ArrivalKind, ClientKind, CurveKind, CurveSampling, LengthCurveKind, LengthKind, LengthSource, Loop,

@@ -33,6 +33,14 @@ pub(super) const FORMATS: &[Condition] = &[when_in(Id::CostKind, &["roofline", "
 /// Data-parallel ranks that can run every forward pass together.
 pub(super) const IN_LOCKSTEP: Condition =
     all(&[above(Id::DataParallel, 1.0), when_in(Id::SchedulerKind, &["vllm_v1", "sglang", "trtllm"])]);
+/// Prefill and decode are apart.
+pub(super) const APART: Condition =
+    all(&[when_in(Id::Disaggregation, &["nixl"]), when_in(Id::SchedulerKind, &["vllm_v1"])]);
+/// Those whose rule looks at what is not cached of a prompt, and at the load of the prefill replica.
+pub(super) const BY_ISL: Condition =
+    all(&[APART, when_in(Id::HandoverPolicy, &["isl_bounding", "isl_or_load"])]);
+pub(super) const BY_PREFILL_LOAD: Condition =
+    all(&[APART, when_in(Id::HandoverPolicy, &["prefill_load", "isl_or_load"])]);
 /// vLLM counts its CUDA graphs in the memory plan.
 pub(super) const COUNTS_GRAPHS: Condition = all(&[
     when_in(Id::SchedulerKind, &["vllm_v1"]),

@@ -42,7 +42,9 @@ ids! {
 
     FleetGpu FleetModel TensorParallel PipelineParallel PeerAccess FleetNetwork Weights Unquantized QuantizedHead KvFormat KvPool
     MemoryPlan VllmVersion MemoryMargin KvCacheGib Replicas DataParallel RankPasses SyncInterval RankChoice ApiServers
-    ExpertParallel AllToAll Pools PoolSchedule StartUp Router ChunkTokens BlockSize
+    ExpertParallel AllToAll Pools Disaggregation PrefillReplicas DecodePool HandoverPolicy HandoverThreshold IslTokens IslRatio
+    PrefillBusy DecodeBusy PrefillRouter TransferRate TransferBase TransferSharing HandoverRoute KvLoadFailure FailingLoads
+    PoolSchedule StartUp Router ChunkTokens BlockSize
     Allocation Watermark Preemption SwapRate SwapSpace KvBytesPerToken PrefixCache
     HostCacheGib HostCacheConnector HostCacheEviction HostCacheThreshold HostCachePrompts HostCacheLazy
     HostCacheRate HostCacheBase MaxTotalTokens

@@ -1,7 +1,7 @@
 //! The pools of a fleet: the settings as they are describe the first one, and `fleet.pools` has a text for each other, with the
 //! settings in which it differs; and how many replicas a pool has over time.
 
-use servescope_engine::{CountChange, Fleet, FleetConfig, Pool};
+use servescope_engine::{CountChange, Fleet, FleetConfig, KvRole, Pool, PoolConfig};
 
 use super::Scenario;
 use super::adapters::AdapterRanks;
@@ -13,12 +13,15 @@ const MOST_POOLS: usize = 15;
 
 /// Settings whose paths say that they are a replica's, and which are the whole fleet's: where requests go and in which order
 /// they wait.
-const OF_FLEET: [&str; 13] = [
+const OF_FLEET: [&str; 16] = [
     "fleet.router",
     "fleet.router_index.",
     "fleet.router_view.",
     "fleet.routers.",
     "fleet.pools",
+    "fleet.disaggregation",
+    "fleet.disaggregation.",
+    "fleet.transfer.",
     "scheduler.order",
     "scheduler.client",
     "scheduler.fair.",
@@ -38,6 +41,8 @@ pub struct ScenarioPool {
     pub scenario: Scenario,
     /// The settings in which it differs from the first one.
     pub changed: Vec<Id>,
+    /// What its replicas do, where prompts are computed by replicas of their own.
+    pub role: Option<KvRole>,
 }
 
 /// Whether pools may differ in a parameter.
@@ -58,6 +63,9 @@ impl Scenario {
     pub fn fleet_pools(&self) -> Result<Vec<ScenarioPool>, Diagnostic> {
         let mut base = self.clone();
         base.reset(Id::Pools);
+        if self.is_disaggregated() {
+            return self.pools_by_role(&base);
+        }
         let texts = string_list::split(&self.text(Id::Pools));
         if texts.len() > MOST_POOLS {
             let path = Id::Pools.row().id;
@@ -68,8 +76,12 @@ impl Scenario {
                 MOST_POOLS as f64 + 1.0,
             ));
         }
-        let mut pools =
-            vec![ScenarioPool { name: String::new(), scenario: base.clone(), changed: Vec::new() }];
+        let mut pools = vec![ScenarioPool {
+            name: String::new(),
+            scenario: base.clone(),
+            changed: Vec::new(),
+            role: None,
+        }];
         for (place, text) in (2..).zip(&texts) {
             let pool = base.other_pool(place, text)?;
             let is_called = |other: &&ScenarioPool| !pool.name.is_empty() && other.name == pool.name;
@@ -86,7 +98,9 @@ impl Scenario {
     /// not known then, so that a plan takes the fleet as it is.
     pub fn is_fleet_fixed(&self) -> bool {
         self.is_active(Id::Replicas)
-            && (!self.text(Id::Pools).is_empty() || !self.text(Id::PoolSchedule).is_empty())
+            && (!self.text(Id::Pools).is_empty()
+                || !self.text(Id::PoolSchedule).is_empty()
+                || self.is_disaggregated())
     }
 
     /// Takes as many replicas as a plan says, unless the fleet is fixed.
@@ -100,8 +114,9 @@ impl Scenario {
         self.set(Id::Replicas, Value::Number(replicas.into()))
     }
 
-    fn other_pool(&self, place: usize, text: &str) -> Result<ScenarioPool, Diagnostic> {
-        let mut pool = ScenarioPool { name: String::new(), scenario: self.clone(), changed: Vec::new() };
+    pub(super) fn other_pool(&self, place: usize, text: &str) -> Result<ScenarioPool, Diagnostic> {
+        let mut pool =
+            ScenarioPool { name: String::new(), scenario: self.clone(), changed: Vec::new(), role: None };
         // One replica unless it says otherwise, and as many all the time: the counts of the first pool are its own.
         pool.scenario.reset(Id::Replicas);
         pool.scenario.reset(Id::PoolSchedule);
@@ -174,7 +189,13 @@ impl Scenario {
                     schedule: scenario.count_changes()?,
                     start_up_us: scenario.number(Id::StartUp) * 1e6,
                     scheduler: None,
-                    ..Pool::new(scenario.pool_for(ranks)?, scenario.replica_cost(ranks)?)
+                    ..Pool::new(
+                        PoolConfig {
+                            kv_transfer: of.role.map(|role| scenario.kv_transfer(role)),
+                            ..scenario.pool_for(ranks)?
+                        },
+                        scenario.replica_cost(ranks)?,
+                    )
                 })
             };
             made().map_err(|error: Diagnostic| if place == 0 { error } else { at_pool(place + 1, error) })
@@ -207,7 +228,9 @@ impl Scenario {
             let replicas = (Id::Replicas, Value::Number(2.0 * pool.number(Id::Replicas)));
             let schedule =
                 (!schedule.is_empty()).then(|| (Id::PoolSchedule, Value::Text(schedule.join(","))));
-            Some([replicas].into_iter().chain(schedule).collect())
+            let prefill = (Id::PrefillReplicas, Value::Number(2.0 * pool.number(Id::PrefillReplicas)));
+            let prefill = pool.is_disaggregated().then_some(prefill);
+            Some([replicas].into_iter().chain(schedule).chain(prefill).collect())
         })
     }
 
@@ -219,6 +242,12 @@ impl Scenario {
     /// The same fleet with these settings in each pool, which depend on the pool's own; none where a pool cannot have them.
     fn with_in_each_pool(&self, settings: impl Fn(&Self) -> Option<Vec<(Id, Value)>>) -> Option<Self> {
         let mut changed = self.clone();
+        if self.is_disaggregated() {
+            for (id, value) in settings(self)? {
+                changed.set(id, value).ok()?;
+            }
+            return Some(changed);
+        }
         let mut texts = Vec::new();
         for (place, pool) in self.fleet_pools().ok()?.iter().enumerate() {
             let new = settings(&pool.scenario)?;
@@ -243,7 +272,8 @@ impl Scenario {
     /// What is wrong with the pools and their numbers of replicas; and what does not fit together in one of them.
     pub(super) fn pool_problems(&self) -> Vec<Diagnostic> {
         let mut problems: Vec<Diagnostic> = self.count_changes().err().into_iter().collect();
-        if self.text(Id::Pools).is_empty() {
+        problems.extend(self.disaggregation_problems());
+        if self.text(Id::Pools).is_empty() && !self.is_disaggregated() {
             return problems;
         }
         match self.fleet_pools() {
@@ -261,8 +291,8 @@ impl Scenario {
 
     /// Settings of pools that do nothing there.
     pub fn pool_notes(&self) -> Vec<Diagnostic> {
-        let path = Id::Pools.row().id;
-        let mut notes = Vec::new();
+        let path = if self.is_disaggregated() { Id::DecodePool } else { Id::Pools }.row().id;
+        let mut notes: Vec<Diagnostic> = self.prefill_replicas_note().into_iter().collect();
         for (place, pool) in self.fleet_pools().unwrap_or_default().iter().enumerate().skip(1) {
             for id in pool.changed.iter().filter(|&&id| !pool.scenario.is_active(id)) {
                 let name = id.row().id;

@@ -35,7 +35,7 @@ impl Scenario {
     /// The fleet beside its pools.
     pub fn fleet(&self) -> FleetConfig {
         FleetConfig {
-            disaggregation: None,
+            disaggregation: self.disaggregation(),
             router: self.chosen(choices::ROUTER),
             view: self.router_view(),
             constants: self.router_constants(),

@@ -74,6 +74,62 @@ choices! {
         Together = "together",
     }
 
+    /// Whether prefill and decode are apart.
+    DisaggregationKind (ID = Disaggregation) {
+        /// Every replica serves whole requests.
+        Off = "off",
+        /// Prefill replicas compute prompts, and decode replicas pull their KV blocks.
+        Nixl = "nixl",
+    }
+
+    /// Which requests are handed over.
+    DisaggregationPolicy (ID = HandoverPolicy) {
+        /// Every one.
+        Always = "always",
+        /// None: decode replicas serve whole requests.
+        Never = "never",
+        /// Those with so many tokens that are not cached.
+        Threshold = "threshold",
+        /// Dynamo's, by the length of what is not cached.
+        IslBounding = "isl_bounding",
+        /// Dynamo's, by the load of the prefill replica.
+        PrefillLoad = "prefill_load",
+        /// Either of them keeps a request.
+        IslOrLoad = "isl_or_load",
+    }
+
+    /// Which prefill replica computes a prompt.
+    PrefillRouter (ID = PrefillRouter) {
+        /// The one with the fewest KV blocks in use or promised.
+        LeastKv = "least_kv",
+        /// The one with the fewest requests.
+        LeastOutstanding = "least_outstanding",
+        /// The one with the shortest queue.
+        FewestWaiting = "fewest_waiting",
+        /// The better of two drawn at random.
+        PowerOfTwo = "power_of_two",
+        /// In turn.
+        RoundRobin = "round_robin",
+        /// At random.
+        Random = "random",
+    }
+
+    /// What becomes of a request whose pull failed.
+    KvLoadFailure (ID = KvLoadFailure) {
+        /// It ends with an error.
+        Fail = "fail",
+        /// The decode replica computes what is missing.
+        Recompute = "recompute",
+    }
+
+    /// How pulls share links.
+    TransferSharing (ID = TransferSharing) {
+        /// Max-min fair.
+        Shared = "shared",
+        /// Each as if it were alone.
+        None = "none",
+    }
+
     /// What the memory plan counts.
     MemoryPlan (ID = MemoryPlan) {
         /// Everything.

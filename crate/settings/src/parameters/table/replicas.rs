@@ -3,8 +3,9 @@
 use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices::{self, GPU_NAMES, MODEL_NAMES};
 use crate::parameters::conditions::{
-    BY_OFFLOADING, BY_SIMPLE_CPU, FORMATS, FORMS_AHEAD, HARDWARE, HAS_ADAPTERS, HOST_CACHE, IN_LOCKSTEP,
-    LINEAR, ON_HARDWARE, PAGED, SLOTS, SWAPS, above, any, when_in, when_not_in,
+    APART, BY_ISL, BY_OFFLOADING, BY_PREFILL_LOAD, BY_SIMPLE_CPU, FORMATS, FORMS_AHEAD, HARDWARE,
+    HAS_ADAPTERS, HOST_CACHE, IN_LOCKSTEP, LINEAR, ON_HARDWARE, PAGED, SLOTS, SWAPS, above, any, when_in,
+    when_not_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -88,6 +89,54 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("All-to-all", "How tokens get to the experts of other ranks and back: all ranks gather all tokens and scatter the sums (vLLM's default), or DeepEP's kernels, those for few tokens or those for many, as timed within a node of Hopper or Blackwell GPUs; on other GPUs they are gathered.")),
     (Id::Pools, row("fleet.pools", "pls", "fleet", Kind::Text { most: 4000 })
         .doc("More pools", "Replicas that differ from those above, behind the same router: a text for each pool, with a bar between pools and a comma between settings. Settings that a pool does not name are as above; without a number of replicas it has one.")),
+    (Id::Disaggregation, row("fleet.disaggregation.kind", "dis", "fleet", choice(choices::DisaggregationKind::ID))
+        .when(&[when_in(Id::SchedulerKind, &["vllm_v1"])])
+        .doc("Prefill and decode apart", "Off: every replica serves whole requests. NIXL: prefill replicas compute prompts and keep their KV blocks, and decode replicas pull these and go on, as vLLM's NixlConnector does.")),
+    (Id::PrefillReplicas, row("fleet.disaggregation.prefill_replicas", "dpn", "fleet", whole(1.0, 1023.0, 1.0)).linear(1.0, 15.0, 1.0)
+        .when(&[APART])
+        .doc("Prefill replicas", "How many of the replicas compute prompts; the others decode, one at least. The number of GPUs stays.")),
+    (Id::DecodePool, row("fleet.disaggregation.decode", "ddp", "fleet", Kind::Text { most: 1000 })
+        .when(&[APART])
+        .doc("Decode replicas differ in", "Settings in which decode replicas differ from prefill replicas, as PATH=VALUE with commas between them: another GPU, tensor parallelism, limits. Scheduler, model, KV format and block size are the same.")),
+    (Id::HandoverPolicy, row("fleet.disaggregation.policy", "dpo", "fleet", choice(choices::DisaggregationPolicy::ID))
+        .when(&[APART])
+        .doc("Which prompts go to prefill", "All, none, those of which the decode replica has at least so many tokens not cached (llm-d, BLIS), or by Dynamo's rules: unless what is not cached is short (ISL bounding), unless the prefill replica has much to do (prefill load), or unless either holds. A request that stays is served by the decode replica alone. What is cached is known as it is at the moment.")),
+    (Id::HandoverThreshold, row("fleet.disaggregation.threshold", "dth", "fleet", whole(0.0, 10_000_000.0, 16.0)).unit("tokens").log(1.0, 100_000.0, 1.0)
+        .when(&[APART, when_in(Id::HandoverPolicy, &["threshold"])])
+        .doc("Threshold", "From so many prompt tokens on that the decode replica has not cached, a prefill replica computes the prompt. BLIS takes 16; agents with long shared prompts 20,000.")),
+    (Id::IslTokens, row("fleet.disaggregation.isl_tokens", "dit", "fleet", whole(0.0, 10_000_000.0, 2048.0)).unit("tokens").log(16.0, 100_000.0, 1.0)
+        .when(&[BY_ISL])
+        .doc("Short prompt", "A request stays where fewer prompt tokens than this, and a smaller share of the prompt than the next setting, are not cached.")),
+    (Id::IslRatio, row("fleet.disaggregation.isl_ratio", "dir", "fleet", number(0.0, 1.0, 0.7)).linear(0.0, 1.0, 0.05)
+        .when(&[BY_ISL])
+        .doc("Small share", "The share of the prompt that is not cached from which on a prefill replica computes it.")),
+    (Id::PrefillBusy, row("fleet.disaggregation.prefill_busy", "dpb", "fleet", number(0.0, 1000.0, 1.0)).unit("budgets").linear(0.0, 8.0, 0.25)
+        .when(&[BY_PREFILL_LOAD])
+        .doc("Busy prefill", "A request stays where prompts of more than so many token budgets wait at the prefill replica that was chosen.")),
+    (Id::DecodeBusy, row("fleet.disaggregation.decode_busy", "ddb", "fleet", number(0.0, 1.0, 0.0)).linear(0.0, 1.0, 0.05)
+        .when(&[APART, when_not_in(Id::HandoverPolicy, &["always", "never"])])
+        .doc("Full decode memory", "Above this use of its KV memory a decode replica keeps no request for itself. 0: never.")),
+    (Id::PrefillRouter, row("fleet.disaggregation.prefill_router", "drt", "fleet", choice(choices::PrefillRouter::ID))
+        .when(&[APART, above(Id::PrefillReplicas, 1.0)])
+        .doc("Router of prefill", "Which prefill replica computes a prompt. The decode replica is chosen first, by the router of the fleet.")),
+    (Id::TransferRate, row("fleet.transfer.gb_per_s", "tgb", "fleet", number(0.01, 10_000.0, 50.0)).unit("GB/s").log(0.5, 1000.0, 0.01)
+        .when(&[APART])
+        .doc("Link of a GPU", "Gigabytes a second between the GPUs of two replicas, of each GPU: 8 x 200 Gbit/s RoCE 18 a GPU as measured, one 400 Gbit/s port 50, NVLink across a GB200 rack 450, 25 Gbit/s Ethernet 2.5.")),
+    (Id::TransferBase, row("fleet.transfer.base_ms", "tbm", "fleet", number(0.0, 10_000.0, 0.4)).unit("ms").linear(0.0, 10.0, 0.1)
+        .when(&[APART])
+        .doc("Handshake", "From the beginning of a pull to its first byte; it takes no part of the link.")),
+    (Id::TransferSharing, row("fleet.transfer.sharing", "tsh", "fleet", choice(choices::TransferSharing::ID))
+        .when(&[APART])
+        .doc("Links are shared", "Max-min fair: pulls that leave one prefill replica, or come to one decode replica, share its link. None: each takes as long as alone, as AISimulate has it.")),
+    (Id::HandoverRoute, row("fleet.disaggregation.route_ms", "drm", "fleet", number(0.0, 10_000.0, 0.5)).unit("ms").linear(0.0, 10.0, 0.1)
+        .when(&[APART])
+        .doc("Way through the router", "From the answer of the prefill replica to the request at the decode replica.")),
+    (Id::KvLoadFailure, row("fleet.disaggregation.kv_load_failure_policy", "dlf", "fleet", choice(choices::KvLoadFailure::ID))
+        .when(&[APART, above(Id::FailingLoads, 0.0)])
+        .doc("After a failed pull", "A request whose KV blocks could not all be pulled ends with an error, or the decode replica computes what is missing (vLLM's kv_load_failure_policy).")),
+    (Id::FailingLoads, row("fleet.disaggregation.failing_loads", "dfl", "fleet", number(0.0, 1.0, 0.0)).linear(0.0, 0.5, 0.01)
+        .when(&[APART])
+        .doc("Failed pulls", "The share of pulls that fail at one of their blocks, drawn by the seed.")),
     (Id::PoolSchedule, row("fleet.autoscaling.schedule", "asc", "fleet", Kind::Text { most: 2000 })
         .doc("Replicas over time", "The number of replicas from given times (seconds) on, as 60:4,300:1; before the first time, the number above. Surplus replicas get no new requests, finish those that they have, and stop.")),
     (Id::StartUp, row("fleet.cold_start.delay_s", "csd", "fleet", number(0.0, 86_400.0, 60.0)).unit("s").linear(0.0, 600.0, 1.0)

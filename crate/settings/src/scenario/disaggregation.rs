@@ -1,0 +1,158 @@
+//! Prefill and decode in pools of their own, as the scenario has them: of the replicas some compute prompts, the others decode, and may
+//! have settings of their own.
+
+use servescope_engine::{
+    Disaggregation, HandoverPolicy, KvGroups, KvRole, KvTransfer, LinkSharing, LoadFailure, RouterKind,
+};
+
+use super::Scenario;
+use super::pools::ScenarioPool;
+use crate::diagnostic::Diagnostic;
+use crate::parameters::choices::{
+    DisaggregationKind, DisaggregationPolicy, KvLoadFailure, PrefillRouter, TransferSharing,
+};
+use crate::parameters::{Id, Value};
+
+impl Scenario {
+    /// Whether prompts are computed by replicas of their own.
+    pub fn is_disaggregated(&self) -> bool {
+        self.is_active(Id::Disaggregation) && self.chosen(DisaggregationKind::ID) == DisaggregationKind::Nixl
+    }
+
+    /// How many of the replicas compute prompts: one at least is left to decode.
+    fn prefill_replicas(&self) -> u32 {
+        self.whole(Id::PrefillReplicas).min(self.whole(Id::Replicas).saturating_sub(1)).max(1)
+    }
+
+    /// The pools of prefill and of decode replicas. `base` has the settings as they are, and `text` those in which decode replicas differ.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub(super) fn pools_by_role(&self, base: &Self) -> Result<Vec<ScenarioPool>, Diagnostic> {
+        let path = Id::DecodePool.row().id;
+        let mut base = base.clone();
+        base.reset(Id::DecodePool);
+        let (all, prefill) = (self.whole(Id::Replicas), self.prefill_replicas());
+        let mut decode = base.other_pool(2, &self.text(Id::DecodePool)).map_err(|error| {
+            let message = error.message.replacen(Id::Pools.row().id, path, 1);
+            Diagnostic { path: path.to_owned(), message, ..error }
+        })?;
+        for (scenario, count) in
+            [(&mut base, prefill), (&mut decode.scenario, all.saturating_sub(prefill).max(1))]
+        {
+            scenario.set(Id::Replicas, Value::Number(count.into()))?;
+        }
+        "decode".clone_into(&mut decode.name);
+        decode.role = Some(KvRole::Consumer);
+        let name = "prefill".to_owned();
+        Ok(vec![
+            ScenarioPool { name, scenario: base, changed: Vec::new(), role: Some(KvRole::Producer) },
+            decode,
+        ])
+    }
+
+    /// A pool's part in handing requests over. A block takes the links of all GPUs that share a layer, each with its own part.
+    pub(super) fn kv_transfer(&self, role: KvRole) -> KvTransfer {
+        let block_bytes = self.kv_token_bytes() * f64::from(self.block_tokens());
+        KvTransfer { role, block_us: block_bytes / (self.number(Id::TransferRate) * 1e3) }
+    }
+
+    /// How the fleet hands requests over.
+    pub(super) fn disaggregation(&self) -> Option<Disaggregation> {
+        if !self.is_disaggregated() {
+            return None;
+        }
+        let tokens = self.whole(Id::IslTokens);
+        let (ratio, busy) = (self.number(Id::IslRatio), self.number(Id::PrefillBusy));
+        Some(Disaggregation {
+            policy: match self.chosen(DisaggregationPolicy::ID) {
+                DisaggregationPolicy::Always => HandoverPolicy::Always,
+                DisaggregationPolicy::Never => HandoverPolicy::Never,
+                DisaggregationPolicy::Threshold => {
+                    HandoverPolicy::Threshold(self.whole(Id::HandoverThreshold))
+                }
+                DisaggregationPolicy::IslBounding => HandoverPolicy::UncachedPrompt { tokens, ratio },
+                DisaggregationPolicy::PrefillLoad => HandoverPolicy::PrefillLoad(busy),
+                DisaggregationPolicy::IslOrLoad => {
+                    HandoverPolicy::UncachedPromptOrLoad { tokens, ratio, busy }
+                }
+            },
+            decode_busy: self.number(Id::DecodeBusy),
+            prefill_router: match self.chosen(PrefillRouter::ID) {
+                PrefillRouter::LeastKv => RouterKind::LeastKv,
+                PrefillRouter::LeastOutstanding => RouterKind::LeastOutstanding,
+                PrefillRouter::FewestWaiting => RouterKind::FewestWaiting,
+                PrefillRouter::PowerOfTwo => RouterKind::PowerOfTwo,
+                PrefillRouter::RoundRobin => RouterKind::RoundRobin,
+                PrefillRouter::Random => RouterKind::Random,
+            },
+            route_us: self.number(Id::HandoverRoute) * 1e3,
+            base_us: self.number(Id::TransferBase) * 1e3,
+            sharing: match self.chosen(TransferSharing::ID) {
+                TransferSharing::Shared => LinkSharing::MaxMin,
+                TransferSharing::None => LinkSharing::Alone,
+            },
+            load_failure: match self.chosen(KvLoadFailure::ID) {
+                KvLoadFailure::Fail => LoadFailure::Fail,
+                KvLoadFailure::Recompute => LoadFailure::Recompute,
+            },
+            failing_loads: self.number(Id::FailingLoads),
+        })
+    }
+
+    /// What cannot be simulated beside prefill and decode in pools of their own.
+    pub(super) fn disaggregation_problems(&self) -> Vec<Diagnostic> {
+        if !self.is_disaggregated() {
+            return Vec::new();
+        }
+        let path = Id::Disaggregation.row().id;
+        let mut problems = Vec::new();
+        if self.whole(Id::Replicas) < 2 {
+            let message =
+                format!("{path}: prefill and decode apart need at least two replicas (fleet.replicas)");
+            problems.push(Diagnostic::error("disaggregation_needs_two", path, message));
+        }
+        let beside = |id: Id| {
+            let other = id.row().id;
+            let message = format!("{path}: prefill and decode apart are not simulated beside {other}");
+            Diagnostic::error("disaggregation_beside", path, message).text("name", other)
+        };
+        let is_set = [
+            (Id::Pools, !self.text(Id::Pools).is_empty()),
+            (Id::PoolSchedule, !self.text(Id::PoolSchedule).is_empty()),
+            (Id::DataParallel, self.data_parallel_size() > 1),
+            (Id::HostCacheGib, self.is_active(Id::HostCacheGib) && self.number(Id::HostCacheGib) > 0.0),
+        ];
+        problems.extend(is_set.into_iter().filter(|row| row.1).map(|row| beside(row.0)));
+        let Ok(pools) = self.fleet_pools() else { return problems };
+        let differ = |of: fn(&Self) -> f64| of(&pools[0].scenario) != of(&pools[1].scenario);
+        if pools.iter().any(|pool| pool.scenario.kv_groups() != KvGroups::FULL) {
+            let message =
+                format!("{path}: KV blocks are handed over of models whose layers all keep every token");
+            problems.push(Diagnostic::error("disaggregation_groups", path, message));
+        } else if pools.iter().any(|pool| !pool.scenario.is_vllm_v1())
+            || differ(|pool| f64::from(pool.block_tokens()))
+            || differ(|pool| {
+                pool.kv_token_bytes() * pool.number(Id::TensorParallel) * pool.number(Id::PipelineParallel)
+            })
+        {
+            let path = Id::DecodePool.row().id;
+            let message = format!(
+                "{path}: prefill and decode replicas need the same scheduler, model, KV format and KV block size"
+            );
+            problems.push(Diagnostic::error("disaggregation_differs", path, message));
+        }
+        problems
+    }
+
+    /// Fewer replicas compute prompts than was asked for, so that one is left to decode.
+    pub fn prefill_replicas_note(&self) -> Option<Diagnostic> {
+        let (asked, taken) = (self.whole(Id::PrefillReplicas), self.prefill_replicas());
+        (self.is_disaggregated() && taken < asked).then(|| {
+            let path = Id::PrefillReplicas.row().id;
+            let message =
+                format!("{path}: {taken} of the replicas compute prompts, so that one is left to decode");
+            Diagnostic::note("prefill_replicas_cut", path, message).number("value", taken.into())
+        })
+    }
+}
