@@ -170,8 +170,7 @@ mod tests {
     #[test]
     fn decodes_stall_while_prompts_are_computed_alone() {
         let under = |kind| {
-            let run =
-                run(&[&LONG_PROMPTS[..], &[("scheduler.kind", kind)]].concat());
+            let run = run(&[&LONG_PROMPTS[..], &[("scheduler.kind", kind)]].concat());
             let stalled = chart(&run, 4096).series.into_iter().find(|series| series.role == Role::Stalled);
             (stalled, run.summary().run.tbt_s.max.unwrap())
         };
@@ -187,8 +186,7 @@ mod tests {
     /// A stall is a part of the decoding of the request whose seat it is in.
     #[test]
     fn stalls_lie_within_decoding() {
-        let run =
-            run(&[&LONG_PROMPTS[..], &[("scheduler.kind", "sglang")]].concat());
+        let run = run(&[&LONG_PROMPTS[..], &[("scheduler.kind", "sglang")]].concat());
         let [_, decode, stalled] = &chart(&run, 4096).series[..] else { panic!("three series") };
         for place in 0..stalled.x.len() {
             let within = |bar: usize| {
