@@ -2431,6 +2431,12 @@ export type StepHolder = {
   tokens: number,
   /** Whether it decodes; otherwise its prompt is processed. */
   decodes: boolean,
+  /** Its drafts, which its next iteration verifies if they fit. */
+  drafts: number,
+  /** Its drafts that were verified so far. */
+  verified_drafts: number,
+  /** Those of them that were accepted. */
+  accepted_drafts: number,
   /** Which request. */
   request: number,
   /** Its user. */

@@ -21,8 +21,8 @@ b [N]            the step before, or N steps back
 s STEP           the step of this number, from 0 on
 t SECONDS        the last step at or before this time
 r ID             the first step about this request
-next KIND        the next rejection, preemption or load
-previous KIND    the rejection, preemption or load before
+next KIND        the next rejection, preemption, load or drafts
+previous KIND    the rejection, preemption, load or drafts before
 p                this step again
 h                these commands
 q                the end
@@ -43,7 +43,7 @@ pub(crate) struct DebugArguments {
     /// Begins at the first step about this request.
     #[arg(long, value_name = "ID", conflicts_with_all = ["next", "step_number"])]
     request: Option<u32>,
-    /// Begins at the first rejection, preemption or adapter load.
+    /// Begins at the first rejection, preemption, adapter load, or step about drafts.
     #[arg(long, value_name = "KIND", value_parser = STEP_KINDS, conflicts_with = "step_number")]
     next: Option<String>,
     /// Begins at the step of this number, from 0 on.

@@ -208,7 +208,7 @@ fn of_kv(kv: &KvView) -> String {
     }
     text.push('\n');
     for holder in kv.holders.iter().take(ROWS) {
-        let _ = writeln!(
+        let _ = write!(
             text,
             "    request {} (user {}): {} blocks, {} tokens, {}",
             holder.name.request,
@@ -217,6 +217,15 @@ fn of_kv(kv: &KvView) -> String {
             holder.tokens,
             if holder.decodes { "decode" } else { "prefill" }
         );
+        if holder.drafts + holder.verified_drafts > 0 {
+            let (accepted, verified) = (holder.accepted_drafts, holder.verified_drafts);
+            let _ = write!(
+                text,
+                ", {} drafts to verify, {accepted} of {verified} accepted so far",
+                holder.drafts
+            );
+        }
+        text.push('\n');
     }
     more(&mut text, kv.holders.len());
     text

@@ -49,6 +49,8 @@ pub enum DebugStepKind {
     Preemption,
     /// Adapters are loaded.
     Load,
+    /// Drafts are dropped, or a request is padded beside requests with drafts.
+    Drafts,
 }
 
 impl DebugStepKind {
@@ -60,6 +62,9 @@ impl DebugStepKind {
             }
             (Self::Preemption, DebugStep::Decision(decision)) => {
                 matches!(decision.verdict, Verdict::Preempted | Verdict::SwappedOut)
+            }
+            (Self::Drafts, DebugStep::Decision(decision)) => {
+                matches!(decision.verdict, Verdict::DraftsDropped | Verdict::DraftsPadded)
             }
             _ => false,
         }

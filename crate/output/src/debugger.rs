@@ -123,18 +123,20 @@ pub fn step_kind(name: &str) -> Option<DebugStepKind> {
         "rejection" => Some(DebugStepKind::Rejection),
         "preemption" => Some(DebugStepKind::Preemption),
         "load" => Some(DebugStepKind::Load),
+        "drafts" => Some(DebugStepKind::Drafts),
         _ => None,
     }
 }
 
 /// The names of the kinds of steps.
-pub const STEP_KINDS: [&str; 3] = ["rejection", "preemption", "load"];
+pub const STEP_KINDS: [&str; 4] = ["rejection", "preemption", "load", "drafts"];
 
 fn kind_name(kind: DebugStepKind) -> &'static str {
     match kind {
         DebugStepKind::Rejection => "rejection",
         DebugStepKind::Preemption => "preemption",
         DebugStepKind::Load => "load",
+        DebugStepKind::Drafts => "drafts",
     }
 }
 

@@ -7,6 +7,7 @@ pub mod capacity;
 pub mod client_roles;
 pub mod crossover;
 pub mod deployment;
+mod draft_charts;
 mod engine_charts;
 mod gateway;
 mod hit_charts;
@@ -120,6 +121,9 @@ pub fn build_charts(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -
     }
     if is_wanted("hits_by_capacity") {
         views.extend(hit_charts::hits_by_capacity(run));
+    }
+    if is_wanted("accepted_drafts") {
+        views.extend(draft_charts::accepted_drafts(run));
     }
     if any(&gateway::NAMES) {
         views.extend(gateway::all(run, &window));

@@ -84,9 +84,11 @@ function batch(text: Text, kv: StepKv, candidate: number | null): TemplateResult
     kv.copied > 0 ? say('kv.copied', { blocks: format.whole(kv.copied) }) : '',
     kv.shared > 0 ? say('kv.shared', { blocks: format.whole(kv.shared) }) : '',
   ].join('');
-  const heads = (['request', 'user', 'adapter', 'phase', 'blocks', 'tokens'] as const).map((column) => say(`column.${column}`));
+  const drafting = kv.holders.some(({ drafts, verified_drafts }) => drafts + verified_drafts > 0);
+  const heads = ([...['request', 'user', 'adapter', 'phase', 'blocks', 'tokens'] as const, ...(drafting ? ['drafts', 'accepted'] as const : [])]).map((column) => say(`column.${column}`));
   const rows = kv.holders.map((holder): Row => [
     String(holder.request), holder.user, short(text, holder.adapter), say(holder.decodes ? 'phase.decode' : 'phase.prefill'), format.whole(holder.blocks), format.whole(holder.tokens),
+    ...(drafting ? [format.whole(holder.drafts), say('drafts.accepted', { accepted: format.whole(holder.accepted_drafts), verified: format.whole(holder.verified_drafts) })] : []),
   ]);
   return part('kv', title, html`<p class="hint">${about}</p>${blocks(text, kv, candidate)}
     ${rows.length === 0 ? html`<p class="hint">${say('batch.empty')}</p>` : table(title, heads, rows, (place) => (kv.holders[place]?.request === candidate ? 'candidate' : ''))}`);

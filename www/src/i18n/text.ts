@@ -132,7 +132,8 @@ export class Text {
     if (name === 'others') return this.t('chart.others');
     if (name !== undefined && !/^\d+$/.test(name)) return name;
     if (name !== undefined) return `${this.t(chart.x.unit === 'user' ? 'axis.user' : 'axis.adapter')} ${name}`;
-    return `${this.t(chart.name === 'shares' ? 'axis.adapter' : 'axis.category')} ${String(index)}`;
+    const place = chart.name === 'shares' ? 'axis.adapter' : chart.x.unit === 'draft' ? 'axis.draft' : 'axis.category';
+    return `${this.t(place)} ${String(index)}`;
   }
 
   unit(unit: string): string {

@@ -15,8 +15,8 @@ function formsOf(word: string): string[] {
 function wordsOf(language: Language): Words {
   const rows = new Map((language === 'zh' ? ZH : EN).flatMap(([word], row) => formsOf(word).map((form) => [form.toLowerCase(), row] as const)));
   const forms = [...rows.keys()].sort((one, other) => other.length - one.length).map((form) => form.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  // The Chinese sentence has no ends of words.
-  return { form: language === 'zh' ? new RegExp(`(${forms.join('|')})`, 'iu') : new RegExp(`\\b(${forms.join('|')})(?=s?\\b)`, 'iu'), rows };
+  // The Chinese sentence has no ends of words, but names in it do.
+  return { form: language === 'zh' ? new RegExp(`(?<![a-z])(${forms.join('|')})(?![a-z])`, 'iu') : new RegExp(`\\b(${forms.join('|')})(?=s?\\b)`, 'iu'), rows };
 }
 
 const known = new Map<Language, Words>();

@@ -30,6 +30,12 @@ const PICTURES: Readonly<Record<string, () => readonly (SVGTemplateResult | read
   prefill: () => [blocks('prefill', 14, [2, 12, 19], [29, 12, 19], [56, 12, 19]), blocks('decode', 14, [22, 12, 5], [49, 12, 5], [76, 12, 5], [83, 12, 5], [90, 12, 5])],
   // Seats of a batch: in the upper rows the next request begins where one ends, in the lower ones it waits for the longest.
   batching: () => [blocks('decode', 5, [2, 3, 26], [30, 3, 40], [72, 3, 22], [2, 11, 48], [52, 11, 30], [2, 25, 20], [2, 33, 54], [58, 25, 36], [58, 33, 14])],
+  // A seat above decodes through, the one below stands still while prompts are computed.
+  prefill_first: () => [block('decode', 2, 4, 92, 9), blocks('decode', 9, [2, 26, 28], [66, 26, 28]), blocks('stalled', 9, [30, 26, 36]), blocks('prefill', 5, [30, 18, 11], [42, 18, 11], [54, 18, 12])],
+  // Rows of ranks that end together, with the slowest.
+  ranks: () => [blocks('decode', 6, [2, 3, 18], [2, 23, 14], [2, 33, 20]), blocks('stalled', 6, [20, 3, 62], [16, 23, 66], [22, 33, 60]), block('prefill', 2, 13, 80, 6), line('86,1 86,39')],
+  // Tokens that are guessed: some right, the others thrown away.
+  drafts: () => [blocks('decode', 12, [2, 4, 13], [18, 4, 13], [34, 4, 13]), [50, 66, 82].map((x) => frame(x, 4, 12, 12)), blocks('decode', 12, [2, 24, 13]), [18, 34, 50, 66, 82].map((x) => frame(x, 24, 12, 12))],
   // A full tank, and a request that found no room.
   memory: () => [block('kv', 30, 8, 40, 30), frame(30, 3, 40, 35), block('queue', 8, 16, 12, 12), line('22,22 28,22')],
   // Turns that grow, with pauses between them, above a tier that keeps their blocks.

@@ -3,9 +3,10 @@
 import { html, nothing, type PropertyValues, type TemplateResult } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
 import '../draw/chart-view.js';
-import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
+import type { ChartFeed } from '../draw/chart-feed.js';
 import { FirstDifference } from '../compare/first-difference.js';
 import { LightElement } from '../app/element.js';
+import { wholeFeed } from '../replicas/replicas-feed.js';
 import { runHero, type RunHero } from '../hero/run-hero.js';
 import { lessons } from '../i18n/en/lessons.js';
 import { BesideRun } from '../simulation/beside-run.js';
@@ -259,7 +260,7 @@ export class LessonView extends LightElement {
   #figure(screen: Screen, hidden: boolean): unknown {
     const names = screen.figure ?? [];
     if (names.includes(HERO)) return this.#picture(screen);
-    const alone = (this.#alone ??= { ...serviceFeed(this.app), ghost: () => null, readsOnHover: true });
+    const alone = (this.#alone ??= { ...wholeFeed(this.app), ghost: () => null, readsOnHover: true });
     if (screen.beside === undefined) return hidden ? nothing : names.map((name) => html`<chart-view .app=${this.app} .name=${name} .feed=${alone} .beside=${'lesson'}></chart-view>`);
     const feeds = (this.#feeds ??= { main: sideFeed(this.app, this.#other, 'main', this.#firstOf, () => this.#hidden), beside: sideFeed(this.app, this.#other, 'beside', this.#firstOf, () => this.#hidden) });
     const shown = RUNS.filter((run) => run === 'beside' || !hidden).reverse();

@@ -1,7 +1,8 @@
 // Two runs of the same requests side by side: charts of both on the same axes.
 import type { App } from '../app/app.js';
-import { serviceFeed, type ChartFeed } from '../draw/chart-feed.js';
+import type { ChartFeed } from '../draw/chart-feed.js';
 import type { FirstDifference } from '../compare/first-difference.js';
+import { wholeFeed } from '../replicas/replicas-feed.js';
 import type { BesideRun } from '../simulation/beside-run.js';
 import type { ChartData } from '../simulation/types.js';
 import { both } from '../lib/topic.js';
@@ -9,7 +10,7 @@ import type { Run } from './terms.js';
 
 /** `hidden`: whether the main run is not shown yet; the other one then stands on its own axes, which would tell what comes. */
 export function sideFeed(app: App, other: BesideRun, run: Run, first: FirstDifference, hidden: () => boolean): ChartFeed {
-  const own = serviceFeed(app);
+  const own = wholeFeed(app);
   const besides = (name: string): ChartData | undefined => other.shown.value?.answer?.charts.find((chart) => chart.name === name);
   return {
     ...own,

@@ -53,17 +53,17 @@ export class ServescopePage extends LightElement {
 
   protected override look(): string {
     const { tab } = this.app.view.value;
-    return [tab, this.#hasReplicas, this.#hitCharts.join('+'), this.#hasGateway, this.#isStory, ...LATE_SECTIONS.map((section) => section.isOpen?.(this.app))].join();
+    return [tab, this.#hasReplicas, this.#someCharts.join('+'), this.#hasGateway, this.#isStory, ...LATE_SECTIONS.map((section) => section.isOpen?.(this.app))].join();
   }
 
   get #hasReplicas(): boolean {
     return this.app.session.value.answer?.charts.has('lanes') === true;
   }
 
-  /** The charts of what caches found, those that this run has. */
-  get #hitCharts(): readonly string[] {
+  /** The charts of what caches found and of drafts, those that this run has. */
+  get #someCharts(): readonly string[] {
     const charts = this.app.session.value.answer?.charts;
-    return ['hits_over_time', 'hits_by_capacity'].filter((name) => charts?.has(name) === true);
+    return ['hits_over_time', 'hits_by_capacity', 'accepted_drafts'].filter((name) => charts?.has(name) === true);
   }
 
   get #hasGateway(): boolean {
@@ -104,7 +104,7 @@ export class ServescopePage extends LightElement {
             ${gateway?.story ?? nothing}
             <headline-numbers .app=${app}></headline-numbers>
             ${this.#lateSections('headline')}
-            ${this.#charts(HAPPENS, html`<drain-note .app=${app}></drain-note>`, [this.#hitCharts.length === 0 ? nothing : html`<div class="chart-grid">${this.#hitCharts.map((name) => html`<chart-view .app=${app} .name=${name}></chart-view>`)}</div>`, this.#lateSections('happens')])}
+            ${this.#charts(HAPPENS, html`<drain-note .app=${app}></drain-note>`, [this.#someCharts.length === 0 ? nothing : html`<div class="chart-grid">${this.#someCharts.map((name) => html`<chart-view .app=${app} .name=${name}></chart-view>`)}</div>`, this.#lateSections('happens')])}
             ${this.#hasReplicas ? html`<replicas-section .app=${app}></replicas-section>` : nothing}
             ${this.#hasGateway ? (gateway?.section ?? this.#part('gateway')) : nothing}
             ${this.#charts(FEEL, nothing, html`<request-card .app=${app}></request-card>${this.#lateSections('feel')}`)}

@@ -13,6 +13,17 @@ export function replicaCount(app: App): number {
   return app.session.value.answer?.summary.replicas ?? Number(app.store.resolved.values['fleet.replicas']);
 }
 
+function isOfReplicas(name: string): boolean {
+  return REPLICA_CHARTS.some((chart) => chart === name);
+}
+
+/** The charts of the service and those of its replicas, each in its own words. */
+export function wholeFeed(app: App): ChartFeed {
+  const [service, own] = [serviceFeed(app), replicasFeed(app)];
+  const of = (name: string): ChartFeed => (isOfReplicas(name) ? own : service);
+  return { ...service, title: (name) => of(name).title(name), about: (name) => of(name).about(name), role: (chart, role) => of(chart).role(chart, role) };
+}
+
 export function replicasFeed(app: App): ChartFeed {
   const service = serviceFeed(app);
   const say = (key: string): string => (app.text.find(replicas, key) ?? app.text.named('', key));

@@ -145,6 +145,9 @@ export const LESSON_WORDS: Readonly<Record<string, string>> = {
   batching: 'in-flight batching dynamic batching 动态批处理',
   long_prompt: 'head of line blocking HOL 队头阻塞',
   fairness: 'noisy neighbor noisy neighbour multi-tenant isolation 隔离',
+  prefill_first: 'ITL spikes spiky inter-token latency stall stalls prefill first decode first SGLang vLLM mixed chunk 尖峰 停顿 预填充优先',
+  drafts: 'speculative decoding speculation MTP EAGLE draft tokens acceptance rate 投机解码 草稿 接受率',
+  ranks: 'data parallel ranks DP attention dummy batch lockstep slowest rank MoE DeepSeek 数据并行 空批次',
   agents: 'agentic tool calls KV offload CPU tier 工具调用 KV 卸载',
   memory: 'out of memory OOM KV cache preemption 显存不足',
 };

@@ -9,7 +9,7 @@ const BELONGINGS: Record<Station, Belongings> = {
   traffic: { groups: ['headline', 'lengths', 'users', 'trace'], charts: ['gaps', 'shares', 'lengths', 'rates'] },
   gateway: { groups: ['gateway'], charts: ['rates', 'ttft_by_arrival', 'gateway_waiting', 'gateway_kv', 'gateway_refusals', 'gateway_estimate', 'gateway_pressure'] },
   waiting: { groups: ['queue', 'slo'], charts: ['running_waiting', 'ttft_by_arrival', 'time_split'] },
-  batch: { groups: ['queue', 'adapters'], charts: ['seats', 'running_waiting', 'tokens', 'batch', 'preemptions'] },
+  batch: { groups: ['queue', 'adapters'], charts: ['seats', 'running_waiting', 'tokens', 'batch', 'accepted_drafts', 'preemptions'] },
   gpu: { groups: ['fleet', 'memory', 'cost'], charts: ['memory', 'hits_over_time', 'hits_by_capacity', 'tokens', 'lanes', 'operators', 'utilisation'] },
 };
 

@@ -1,5 +1,6 @@
 // The scheduler debugger: the same steps as the terminal's, the ways to a step, keys, and what it says beside another setting.
 import type { Locator, Page } from '@playwright/test';
+import { debuggerTexts } from '../../src/i18n/en/debugger.js';
 import { control, digest, expect, link, ONLY_WHOLE, open, openGroups, saved, test, violations, WHOLE } from './page.js';
 import { terminal } from './terminal.js';
 
@@ -82,6 +83,23 @@ test('keys go through the steps, a step that is not there is said, and a lane le
   await lane.locator('button').click();
   await expect(section.locator('.step-sentence')).toContainText(`equest ${request ?? ''}`);
   if (WHOLE) expect(await violations(page, { within: 'debugger-section' })).toEqual([]);
+});
+
+test('a step stops where drafts do not fit the budget, and shows those of each request', async ({ page }) => {
+  const words = debuggerTexts.english;
+  await open(page, '#v=5&n=0&in=fixed&inv=32&out=fixed&outv=200&R=40&D=1&batch=50&spm=ngram&spk=5&spr=0.5');
+  const section = await unfold(page);
+  await section.getByRole('combobox', { name: words.kind, exact: true }).selectOption({ label: words['kind.drafts'] });
+  await act(section, 'next-kind');
+  await step(section, 0);
+  await expect(section.locator('.step-sentence')).toHaveAttribute('data-verdict', 'drafts_dropped');
+  await expect(section.locator('.step-verdict')).toContainText(/Drafts of request \d+ .* dropped.*budget: 6/u);
+  const batch = section.getByRole('region', { name: words.batch, exact: true });
+  const heads = await batch.getByRole('columnheader').allTextContents();
+  expect(heads.slice(-2)).toEqual([words['column.drafts'], words['column.accepted']]);
+  const own = batch.locator('tr[data-mark=candidate] td');
+  await expect(own.nth(heads.length - 3)).toHaveText('5');
+  await expect(own.nth(heads.length - 2)).toHaveText(/^\d+ of \d+$/u);
 });
 
 test('a link reopens the debugger at its step, and the way back closes it', async ({ page }) => {

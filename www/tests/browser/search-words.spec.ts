@@ -30,7 +30,8 @@ const WORDS: readonly (readonly [string, string])[] = [
   ['cost', 'plan'], ['price', 'plan'], ['cost per million tokens', 'plan'], ['how many gpus', 'plan'], ['h100', 'fleet.gpu'], ['b200', 'fleet.gpu'], ['llama', 'fleet.model'], ['deepseek', 'fleet.model'], ['qwen', 'fleet.model'],
   // Questions, and what they are about.
   ['router', 'will_router'], ['routing', 'will_router'], ['which router', 'will_router'], ['router for agents', 'will_router'], ['agentic router', 'will_router'], ['best router', 'will_router'],
-  ['spiky itl', 'will_sglang'], ['tp or dp', 'will_ranks'], ['sglang or vllm', 'will_sglang'], ['why is my itl spiky on sglang', 'will_sglang'], ['which load balancer', 'will_router'], ['cache-aware routing', 'will_router'], ['cpu offload', 'will_host_cache'], ['kv offload', 'will_host_cache'], ['host cache', 'will_host_cache'], ['host memory', 'will_host_cache'],
+  ['spiky itl', 'will_sglang'], ['tp or dp', 'will_ranks'], ['sglang or vllm', 'will_sglang'], ['why is my itl spiky on sglang', 'will_sglang'], ['itl spikes', 'prefill_first'], ['is mtp worth it at my batch?', 'will_drafts'], ['draft tokens', 'drafts'], ['dummy batch', 'ranks'],
+  ['which load balancer', 'will_router'], ['cache-aware routing', 'will_router'], ['cpu offload', 'will_host_cache'], ['kv offload', 'will_host_cache'], ['host cache', 'will_host_cache'], ['host memory', 'will_host_cache'],
   ['is a cpu tier worth it', 'will_host_cache'], ['should i use prefix caching?', 'will_prefix_cache'], ['what if', 'what-if'], ['how many gpus', 'plan'], ['my request', 'own'],
   // What is not modelled says so.
   ['speculative decoding', 'speculation'], ['mtp', 'speculation'], ['disaggregated', 'disaggregation'], ['pd disaggregation', 'disaggregation'], ['expert parallel', 'fleet.enable_expert_parallel'], ['eplb', 'expert_balance'], ['autoscaling', 'autoscaling'],
@@ -41,6 +42,7 @@ const WORDS: readonly (readonly [string, string])[] = [
 const CHINESE: readonly (readonly [string, string])[] = [
   ['路由器', 'will_router'], ['预填充优先', 'will_sglang'], ['哪个 路由器', 'will_router'], ['哪个路由器', 'will_router'], ['负载均衡', 'will_router'], ['主机内存', 'will_host_cache'], ['主机内存 值得吗？', 'will_host_cache'],
   ['KV 卸载', 'will_host_cache'], ['CPU 卸载', 'will_host_cache'], ['智能体', 'agents'], ['编程智能体', 'will_router'],
+  ['投机解码 值得吗？', 'will_drafts'], ['空批次', 'ranks'],
 ];
 
 /** What traffic of agents is called: what simulates it comes before what is not modelled of it. */

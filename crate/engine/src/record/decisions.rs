@@ -37,6 +37,10 @@ pub enum Verdict {
     Waits,
     /// It stays where it is, and those behind it go on.
     Skipped,
+    /// It runs, and some of its drafts do not fit the iteration: they are not verified.
+    DraftsDropped,
+    /// It joins the batch with as many rows as requests with drafts: the drafts in them are none.
+    DraftsPadded,
     /// It leaves the batch; its KV memory is computed again later.
     Preempted,
     /// It leaves the batch; its KV memory is copied to the host.
@@ -61,6 +65,8 @@ impl Verdict {
             Self::Loads => "loads",
             Self::Waits => "waits",
             Self::Skipped => "skipped",
+            Self::DraftsDropped => "drafts_dropped",
+            Self::DraftsPadded => "drafts_padded",
             Self::Preempted => "preempted",
             Self::SwappedOut => "swapped_out",
             Self::SwappedIn => "swapped_in",

@@ -14,6 +14,7 @@ use super::queue::waiting_queue::listing::QueueKeyKind;
 pub use super::queue::waiting_queue::listing::{MOST_LISTED, WaitingEntry};
 use super::running_list::HeldBlocks;
 use crate::record::decisions::passes::{AdapterLoad, QueuePass};
+use crate::record::drafts::RequestDrafts;
 use crate::record::request_state::RequestStatus;
 pub use crate::replica::adapters::seen::ResidentAdapter;
 use crate::replica::peak_memory::KvFootprint;
@@ -30,6 +31,10 @@ pub struct KvHolder {
     pub tokens: u32,
     /// Whether it decodes; otherwise its prompt is processed.
     pub decodes: bool,
+    /// Its drafts, which its next iteration verifies if they fit.
+    pub drafts: u32,
+    /// What became of its drafts so far.
+    pub drafts_so_far: RequestDrafts,
 }
 
 /// KV memory.
@@ -299,7 +304,10 @@ impl Replica {
             let requests = requests.into_iter().chain(loading.map(Holder::tokens_and_blocks));
             let of = |(id, tokens, blocks): (RequestId, u32, u32)| {
                 let decodes = tokens >= context.requests[id].prompt;
-                KvHolder { id, blocks, tokens, decodes }
+                let place = context.requests.running.get(id.index()).copied().flatten();
+                let drafts = place.map_or(0, |place| self.running_list.drafts_at(place));
+                let drafts_so_far = context.requests.drafts.get(id.index()).copied().unwrap_or_default();
+                KvHolder { id, blocks, tokens, decodes, drafts, drafts_so_far }
             };
             (requests.map(of).collect(), shared)
         } else {
@@ -328,7 +336,7 @@ impl Replica {
             } else {
                 self.blocks_of(context, id)
             };
-            KvHolder { id, blocks, tokens, decodes }
+            KvHolder { id, blocks, tokens, decodes, drafts: 0, drafts_so_far: RequestDrafts::default() }
         };
         RequestId::first(context.trace.len()).filter(holds).map(of).collect()
     }

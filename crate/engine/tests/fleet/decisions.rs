@@ -30,6 +30,7 @@ fn is_true_to_its_numbers(decision: &Decision, config: &PoolConfig) -> bool {
         (
             Verdict::Waits
             | Verdict::Skipped
+            | Verdict::DraftsDropped
             | Verdict::Preempted
             | Verdict::SwappedOut
             | Verdict::Rejected(_),
@@ -56,6 +57,7 @@ fn check(report: &Report, config: &PoolConfig, stages: u32) -> Result<(), TestCa
                 continue;
             }
             Verdict::Loads => {}
+            Verdict::DraftsDropped | Verdict::DraftsPadded => prop_assert!(joined.contains_key(&id)),
             Verdict::Preempted | Verdict::SwappedOut => {
                 prop_assert!(decision.on_behalf_of().is_some());
             }

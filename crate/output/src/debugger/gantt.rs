@@ -199,6 +199,8 @@ fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 
             | Verdict::KeptWhole
             | Verdict::Waits
             | Verdict::Skipped
+            | Verdict::DraftsDropped
+            | Verdict::DraftsPadded
             | Verdict::Rejected(_)
             | Verdict::TimedOut => {}
         }

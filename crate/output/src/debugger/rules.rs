@@ -37,6 +37,7 @@ pub const CODES: &[&str] = &[
     "early_abort",
     "lora_slots",
     "preemption",
+    "drafts",
     "retraction",
     "pause",
     "kv_reservation",
@@ -66,6 +67,7 @@ const GATEWAY: &str = "docs/gateway.md";
 const ROUTERS: &str = "docs/routers.md";
 const SGLANG: &str = "docs/sglang.md";
 const TRTLLM: &str = "docs/tensorrt-llm.md";
+const SPECULATION: &str = "docs/speculation.md";
 const ORDERS: &str = "docs/orders.md";
 const ADAPTERS: &str = "docs/adapters.md";
 
@@ -157,6 +159,12 @@ pub(crate) fn of_decision(decision: &Decision, kind: SchedulerKind) -> Rule {
         (_, Test::CopyUnderWay, _) | (_, _, Verdict::Loads) => {
             rule("kv_offload", "host KV cache", GLOSSARY, "crate/engine/src/replica/kv_offload.rs")
         }
+        (_, _, Verdict::DraftsDropped | Verdict::DraftsPadded) => rule(
+            "drafts",
+            "vLLM v1: drafts of a request",
+            SPECULATION,
+            "crate/engine/src/replica/scheduler/vllm_v1.rs",
+        ),
         _ if preempts && kind == SchedulerKind::VllmV1 => rule(
             "preemption",
             "preemption",

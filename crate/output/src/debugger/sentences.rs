@@ -43,6 +43,11 @@ pub const SENTENCES: &[(&str, &str)] = &[
     ("waits", "Request {request} stays in the waiting queue, and no request behind it is admitted."),
     ("queue_waits", "No waiting request is admitted."),
     ("skipped", "Request {request} stays in the waiting queue. Requests behind it go on."),
+    ("drafts_dropped", "Drafts of request {request} do not fit into this iteration and are dropped."),
+    (
+        "drafts_padded",
+        "Request {request} gets as many rows as the requests with drafts. It has no drafts yet: its further rows are padding, and nothing comes out of them.",
+    ),
     (
         "preempted",
         "Request {request} is preempted for request {other}. Its KV cache is freed and computed again later.",
@@ -223,6 +228,8 @@ pub(crate) fn verdict(decision: &Decision) -> Sentence {
         Verdict::Loads => Sentence::new("loads", [request]),
         Verdict::Waits => Sentence::new(if is_gateways { "gateway_waits" } else { "waits" }, [request]),
         Verdict::Skipped => Sentence::new(if is_gateways { "gateway_skipped" } else { "skipped" }, [request]),
+        Verdict::DraftsDropped => Sentence::new("drafts_dropped", [request]),
+        Verdict::DraftsPadded => Sentence::new("drafts_padded", [request]),
         Verdict::Preempted => for_other("preempted", "preempted_itself"),
         Verdict::SwappedOut => for_other("swapped_out", "swapped_out_itself"),
         Verdict::SwappedIn => Sentence::new("swapped_in", [request]),

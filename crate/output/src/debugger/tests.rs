@@ -102,3 +102,63 @@ fn a_place_that_is_not_there_is_an_error_with_the_bounds() {
     }
     assert_eq!(Move::read("previous", 0.0, "load"), Ok(Move::Previous(DebugStepKind::Load)));
 }
+
+/// Many requests at once with five drafts each, and a budget for eight of them and a part of one more.
+fn drafting(settings: &[(&str, &str)]) -> Debugger {
+    let own = [
+        ("scheduler.kind", "vllm_v1"),
+        ("workload.duration_s", "1"),
+        ("workload.rate_rps", "40"),
+        ("workload.arrivals.kind", "even"),
+        ("workload.adapters.count", "0"),
+        ("workload.input_tokens.kind", "fixed"),
+        ("workload.input_tokens.value", "32"),
+        ("workload.output_tokens.kind", "fixed"),
+        ("workload.output_tokens.value", "200"),
+        ("scheduler.max_num_batched_tokens", "50"),
+        ("cost.speculation.method", "ngram"),
+        ("cost.speculation.num_speculative_tokens", "5"),
+        ("cost.speculation.rate", "0.5"),
+    ];
+    debugger(&[&own[..], settings].concat())
+}
+
+#[test]
+fn a_step_stops_where_drafts_do_not_fit_the_budget_and_shows_those_of_each_request() {
+    let mut debugger = drafting(&[]);
+    debugger.go(Move::First(DebugStepKind::Drafts)).unwrap();
+    let view = debugger.view().unwrap();
+    assert_eq!((view.verdict, view.rule.code), ("drafts_dropped", "drafts"));
+    let test = view.test.expect("the budget decided");
+    assert_eq!(
+        (test.name, test.need),
+        ("token_budget", Some(6)),
+        "a row for the last token, five for drafts"
+    );
+    assert!(test.have < Some(6));
+    let holders = view.kv.expect("a look").holders;
+    let own =
+        holders.iter().find(|holder| Some(holder.name.request) == view.candidate.map(|own| own.name.request));
+    assert_eq!(own.map(|holder| holder.drafts), Some(5), "{holders:?}");
+    assert!(holders.iter().any(|holder| holder.accepted_drafts > 0));
+    assert!(holders.iter().all(|holder| holder.accepted_drafts <= holder.verified_drafts));
+    // With room for all, none is dropped.
+    let mut roomy = drafting(&[("scheduler.max_num_batched_tokens", "512")]);
+    assert!(roomy.go(Move::First(DebugStepKind::Drafts)).is_err());
+}
+
+/// A prompt whose beginning of 32 tokens is cached joins requests with drafts: one token of it is left to compute.
+#[test]
+fn a_step_stops_where_a_request_is_padded() {
+    let mut debugger = drafting(&[
+        ("scheduler.max_num_batched_tokens", "512"),
+        ("scheduler.prefix_cache", "true"),
+        ("workload.prefix.kind", "tree"),
+        ("workload.prefix.system_tokens", "32"),
+        ("workload.prefix.adapter_tokens", "0"),
+        ("workload.prefix.user_tokens", "0"),
+        ("workload.input_tokens.value", "1"),
+    ]);
+    debugger.go(Move::First(DebugStepKind::Drafts)).unwrap();
+    assert_eq!(debugger.view().unwrap().verdict, "drafts_padded");
+}

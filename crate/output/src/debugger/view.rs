@@ -146,6 +146,12 @@ pub struct HolderView {
     pub tokens: u32,
     /// Whether it decodes; otherwise its prompt is processed.
     pub decodes: bool,
+    /// Its drafts, which its next iteration verifies if they fit.
+    pub drafts: u32,
+    /// Its drafts that were verified so far.
+    pub verified_drafts: u32,
+    /// Those of them that were accepted.
+    pub accepted_drafts: u32,
 }
 
 /// KV memory of the replica when it began to look.
@@ -615,6 +621,9 @@ fn kv(context: &StepContext<'_>, replica: &ReplicaSnapshot) -> KvView {
         blocks: holder.blocks,
         tokens: holder.tokens,
         decodes: holder.decodes,
+        drafts: holder.drafts,
+        verified_drafts: holder.drafts_so_far.verified,
+        accepted_drafts: holder.drafts_so_far.accepted,
     });
     KvView {
         total: kv.total,

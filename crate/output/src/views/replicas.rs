@@ -84,7 +84,7 @@ pub(super) fn columns(run: &Run, window: &ChartWindow) -> UsageColumns {
 /// [`NAMES`].
 pub(super) fn all(run: &Run, columns: &UsageColumns, window: &ChartWindow) -> Vec<Chart> {
     vec![
-        lanes(&columns.lanes, window),
+        lanes(run, &columns.lanes, window),
         replica_count(run, window),
         operators(columns, window),
         batch(columns, window),
@@ -98,7 +98,7 @@ fn seconds(columns: &UsageColumns) -> Vec<f64> {
 }
 
 /// What the replicas do: a row each. A column shows what its row did for most of it.
-fn lanes(time: &[[TimeColumns; 4]], window: &ChartWindow) -> Chart {
+fn lanes(run: &Run, time: &[[TimeColumns; 4]], window: &ChartWindow) -> Chart {
     let Some([first, ..]) = time.first() else { return empty("lanes", "empty.no_iterations", window.axis()) };
     let (columns, width_us) = (first.len(), first.width_us());
     let edge_s = |column: usize| (window.start_us + column as f64 * width_us) / 1e6;
@@ -139,7 +139,7 @@ fn lanes(time: &[[TimeColumns; 4]], window: &ChartWindow) -> Chart {
     let waits = series(3, Role::Stalled);
     all.extend((!waits.x.is_empty()).then_some(waits));
     let y = Axis {
-        unit: "replica",
+        unit: if run.report.replicas.iter().any(|life| life.rank > 0) { "rank" } else { "replica" },
         scale: ScaleKind::Linear,
         kind: AxisKind::Index,
         min: -0.5,
@@ -436,5 +436,22 @@ mod tests {
         let times: Vec<f64> = run.report.timeline.iterations.iter().map(|run| run.first_us / 1e6).collect();
         let longest = times.iter().copied().fold(0.0, f64::max);
         assert!(stack[stack.len() - 1].y.iter().all(|&y| y <= longest * (1.0 + 1e-9)));
+    }
+    #[test]
+    fn data_parallel_ranks_have_a_row_each() {
+        let of = |ranks| {
+            let settings = [
+                ("scheduler.kind", "vllm_v1"),
+                ("fleet.data_parallel_size", ranks),
+                ("fleet.rank_passes", "together"),
+                ("workload.adapters.count", "0"),
+                ("workload.duration_s", "10"),
+            ];
+            let scenario = Scenario::of_version(4).with(&settings).unwrap();
+            let views = all(&Run::simulate(&scenario, None).unwrap(), &ViewOptions::default());
+            let lanes = view(&views, "lanes");
+            (lanes.y.unit, lanes.y.max)
+        };
+        assert_eq!([of("1"), of("2")], [("replica", 0.5), ("rank", 1.5)]);
     }
 }

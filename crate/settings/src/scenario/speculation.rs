@@ -61,8 +61,8 @@ impl Scenario {
         }
     }
 
-    /// The chance that at least so many drafts are accepted.
-    fn draft_survival(&self) -> Survival {
+    /// The chance that at least 1, 2, … drafts are accepted, as the settings have it.
+    pub fn draft_survival(&self) -> Survival {
         match self.chosen(SpecAcceptance::ID) {
             SpecAcceptance::Rate => of_rate(self.number(Id::SpecRate)),
             SpecAcceptance::Positions => {

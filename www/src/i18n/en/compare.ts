@@ -66,6 +66,8 @@ export const compare = area('compare', {
   'verdict.loads': 'begins to load KV blocks of request {id}',
   'verdict.waits': 'leaves request {id} waiting',
   'verdict.skipped': 'skips request {id}',
+  'verdict.drafts_dropped': 'drops drafts of request {id}',
+  'verdict.drafts_padded': 'pads request {id} beside requests with drafts',
   'verdict.preempted': 'preempts request {id}',
   'verdict.swapped_out': 'copies request {id} to the host',
   'verdict.swapped_in': 'copies request {id} back from the host',

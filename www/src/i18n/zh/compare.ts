@@ -66,6 +66,8 @@ export const compare: Translation<typeof english> = {
   'verdict.loads': '开始加载请求 {id} 的 KV 块',
   'verdict.waits': '让请求 {id} 继续等待',
   'verdict.skipped': '跳过请求 {id}',
+  'verdict.drafts_dropped': '丢弃请求 {id} 的草稿',
+  'verdict.drafts_padded': '以填充代替请求 {id} 的草稿',
   'verdict.preempted': '抢占请求 {id}',
   'verdict.swapped_out': '将请求 {id} 换出到主机',
   'verdict.swapped_in': '将请求 {id} 从主机换入',

@@ -43,6 +43,11 @@ impl RunningList {
         entries.map(tell).collect()
     }
 
+    /// The drafts of the request at a place.
+    pub(crate) fn drafts_at(&self, place: u32) -> u32 {
+        self.entries[place as usize].drafts
+    }
+
     /// What running requests hold: their computed tokens and their blocks, those of iterations that are not written down included.
     pub(crate) fn held_blocks(&self, replica: &Replica) -> HeldBlocks {
         let entries = || self.order.iter().map(|&place| &self.entries[place as usize]);

@@ -133,6 +133,11 @@ impl Step {
         self.add(context, (known, 0), scheduled);
     }
 
+    /// Whether a request was scheduled last, with padding in place of drafts.
+    fn has_padded(&self, id: RequestId) -> bool {
+        self.scheduled.last().is_some_and(|last| last.id == id && last.is_padded)
+    }
+
     /// A request is preempted that may be among those that are scheduled.
     fn take_back(&mut self, id: RequestId) {
         let Some(place) = self.scheduled.iter().position(|own| own.id == id) else { return };

@@ -60,6 +60,9 @@ pub(super) fn schedule(
         }
         let verdict = if reason.is_none() { Verdict::Admitted } else { Verdict::Waits };
         context.decided(replica.index, id, verdict, || compared);
+        if step.has_padded(id) {
+            context.decided(replica.index, id, Verdict::DraftsPadded, || Compared::NOTHING);
+        }
         if reason.is_some() {
             return reason;
         }

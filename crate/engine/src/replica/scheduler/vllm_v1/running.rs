@@ -2,7 +2,7 @@
 
 use super::{Replica, RunningList, ScheduleContext, Scheduled, Step};
 use crate::config::Equals;
-use crate::record::decisions::Verdict;
+use crate::record::decisions::{Compared, Test, Verdict};
 use crate::replica::running_list::RunningRequest;
 
 /// Schedules running requests, in their order.
@@ -24,6 +24,7 @@ pub(super) fn schedule(
             next += 1;
             continue;
         }
+        let (wanted, left) = (rows_of(entry), step.tokens_left());
         match make_room(list, replica, context, step, place, tokens, &mut next) {
             Room::Taken => {}
             // Under priority a request that preempted itself leaves those behind it, which are more urgent, their turn.
@@ -37,7 +38,17 @@ pub(super) fn schedule(
         step.reads_prompts |= entry.is_prompt_chunk;
         let is_prompt = computed < context.requests[id].prompt;
         let behind_known = (computed + tokens).saturating_sub(entry.known + entry.awaited);
-        let drafts = std::mem::take(&mut entry.drafts).min(behind_known);
+        let made = std::mem::take(&mut entry.drafts);
+        let drafts = made.min(behind_known);
+        if drafts < made {
+            context.decided(replica.index, id, Verdict::DraftsDropped, || {
+                if tokens == left {
+                    Compared::new(Test::TokenBudget, wanted, left)
+                } else {
+                    Compared::NOTHING
+                }
+            });
+        }
         let scheduled = Scheduled { id, tokens, computed, is_prompt, drafts, ..Scheduled::default() };
         step.add(context, tokens_made, scheduled);
         next += 1;
@@ -56,6 +67,11 @@ fn is_last_under_way(entry: &RunningRequest, context: &ScheduleContext<'_>) -> b
     entry.awaited > 0 && entry.computed + 2 - entry.awaited >= most
 }
 
+/// Tokens of a running request that are left to compute, its drafts among them.
+fn rows_of(entry: &RunningRequest) -> u32 {
+    (entry.known + entry.drafts + entry.awaited).saturating_sub(entry.computed)
+}
+
 /// Tokens of a running request that this iteration processes; 0: it is not part of it.
 fn tokens_of(entry: &RunningRequest, context: &ScheduleContext<'_>, step: &Step) -> u32 {
     if is_last_under_way(entry, context) {
@@ -64,9 +80,8 @@ fn tokens_of(entry: &RunningRequest, context: &ScheduleContext<'_>, step: &Step)
     if step.defers_prompts && entry.is_prompt_chunk {
         return 0;
     }
-    let tokens = (entry.known + entry.drafts + entry.awaited).saturating_sub(entry.computed);
     let to_longest = context.config.max_request_tokens.saturating_sub(entry.computed + 1);
-    tokens.min(step.chunk).min(step.tokens_left()).min(to_longest)
+    rows_of(entry).min(step.chunk).min(step.tokens_left()).min(to_longest)
 }
 
 /// Whether a running request has the blocks that it needs.

@@ -66,6 +66,9 @@ pub(super) fn schedule(
                 Looked::Waits(_) => Verdict::Waits,
             };
             context.decided(replica.index, id, verdict, || compared);
+            if step.has_padded(id) {
+                context.decided(replica.index, id, Verdict::DraftsPadded, || Compared::NOTHING);
+            }
             match looked {
                 Looked::Admitted => {}
                 Looked::Loads => state.defer(id),
