@@ -26,7 +26,8 @@ use crate::request::{Outcome, RequestResult};
 /// time exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LatencyBreakdown {
-    /// From arrival to the start of its first iteration, or of the loading of adapters before it.
+    /// From arrival to the start of its first iteration, or of the loading of adapters before it; where it is handed over, also from the
+    /// end of its prompt to its first iteration at the decode replica.
     pub queue_us: f64,
     /// Loading adapters before the iterations of its prompt.
     pub load_us: f64,
@@ -280,8 +281,9 @@ impl Report {
         let load = self.served.load_us.get(id).copied().unwrap_or(0.0);
         // Sums of differences of times: where nothing took any time, rounding may leave less than nothing.
         let [load, prefill, stalled] = [load, prefill, stalled].map(|us| us.max(0.0));
-        let decode = (finish - scheduled - load - prefill - stalled).max(0.0);
-        let mut parts = [scheduled - arrival, load, prefill, stalled, decode];
+        let handed_over = self.handover(id).map_or(0.0, Handover::wait_us);
+        let decode = (finish - scheduled - handed_over - load - prefill - stalled).max(0.0);
+        let mut parts = [scheduled - arrival + handed_over, load, prefill, stalled, decode];
         settle(&mut parts, finish - arrival);
         let [queue_us, load_us, prefill_us, stalled_us, decode_us] = parts;
         Some(LatencyBreakdown { queue_us, load_us, prefill_us, stalled_us, decode_us })

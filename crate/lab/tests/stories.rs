@@ -213,6 +213,30 @@ fn ranks_shorten_the_ttft_where_kv_memory_is_short_and_lose_where_it_is_not() {
 }
 
 #[test]
+fn prefill_apart_evens_gaps_and_loses_under_load() {
+    let mean = |run: &Summary| run.ttft_s.mean.expect("requests");
+    let tpot = |run: &Summary| run.tpot_s.mean.expect("tokens");
+    let gap = |run: &Summary| run.tbt_s.p99.expect("tokens");
+    both_sides("will_apart", |seed, together, apart| {
+        assert!(gap(apart) < 0.2 * gap(together), "seed {seed}: {} {}", gap(apart), gap(together));
+        assert!(tpot(apart) < 0.85 * tpot(together), "seed {seed}");
+        assert!(mean(apart) > 1.2 * mean(together), "seed {seed}");
+        let handovers = apart.handovers.expect("requests are handed over");
+        assert!(handovers.share == 1.0 && handovers.mean_pull_s >= handovers.mean_alone_s, "{handovers:?}");
+    });
+    let (together, apart) = sides("will_apart");
+    let with = |mut side: Scenario, path: &str, value: &str| {
+        side.set_text(path, value).unwrap();
+        summary(&side, 1)
+    };
+    let rate = "workload.rate_rps";
+    let many = [together, apart.clone()].map(|side| mean(&with(side, rate, "30")));
+    assert!(many[1] > 10.0 * many[0], "{many:?}");
+    let slow = with(apart.clone(), "fleet.transfer.gb_per_s", "2.5");
+    assert!(mean(&slow) > 1.5 * mean(&summary(&apart, 1)));
+}
+
+#[test]
 fn a_router_that_knows_the_caches_halves_the_ttft_of_agents() {
     both_sides("will_router", |seed, turn, with| {
         let hits =

@@ -27,6 +27,7 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
             "gateway",
             "adapters",
             "fleets",
+            "disaggregation",
             "ranks",
             "routers",
             "kv-tiers",

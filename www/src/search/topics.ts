@@ -19,11 +19,11 @@ export const LIMITS: readonly Limit[] = [
     words: 'llm-d latency predictor predicted latency SLO routing router queue LoRA scorer tiered index 时延预测 路由排队',
   },
   {
-    id: 'disaggregation', row: 'separate pools for prefill and decode (disaggregation)',
-    title: { en: 'Disaggregated prefill and decode: not modelled', zh: '预填充与解码分离 (PD)：未建模' },
+    id: 'disaggregation', row: 'hand-overs from prefill to decode replicas but vLLM’s pulls',
+    title: { en: 'Other hand-overs of disaggregated prefill and decode: not modelled', zh: '预填充与解码分离 (PD) 的其他移交方式：未建模' },
     instead: {
-      en: 'The same replicas do prefill and decode. Instead: set a smaller token budget so that prefills delay decodes less, or simulate two services by hand, one with outputs of one token and one with short prompts.',
-      zh: '预填充与解码在同一批副本上进行。替代办法：减小 token 预算以减少预填充对解码的影响，或手工模拟两个服务，一个输出只有一个 token，另一个提示词很短。',
+      en: 'Prefill and decode apart are simulated as vLLM does it (NIXL, the decode replica pulls): set them apart among the settings of replicas. SGLang’s bootstrap, TensorRT-LLM’s hand-over and copies layer by layer are not.',
+      zh: '已按 vLLM 的方式（NIXL，由解码副本拉取）模拟预填充与解码分离：请在副本的设置中打开。SGLang 的 bootstrap、TensorRT-LLM 的移交以及逐层复制未建模。',
     },
     words: 'disaggregate disaggregated disaggregation P/D PD split prefill pool decode pool DistServe Splitwise Mooncake NIXL KV transfer Dynamo 分离 解耦 分池 PD分离',
   },
@@ -181,6 +181,7 @@ export const PRESET_WORDS: Readonly<Record<string, string>> = {
   will_sglang: 'SGLang or vLLM, SGLang vs vLLM, spiky ITL, ITL spikes, token stalls, prefill first, prefill stalls decode, inter-token latency spikes, SGLang 还是 vLLM, token 停顿, 预填充优先',
   will_drafts: 'MTP, EAGLE, speculative decoding slower, draft tokens, is MTP worth it, acceptance rate, 投机解码 变慢, 草稿 token',
   will_ranks: 'DeepSeek DP attention, data parallel attention, tensor parallel or data parallel, TP or DP, MoE layout, wide EP, 数据并行 rank, 张量并行还是数据并行',
+  will_apart: 'disaggregate, disaggregated serving, prefill decode split, P/D, split or together, 分离, 预填充解码分离, PD 分离',
   will_flags: 'vllm serve, 启动参数',
 };
 
@@ -200,6 +201,7 @@ export const DOCS: readonly DocsPage[] = [
   { page: 'fit-and-twin', title: { en: 'A trace, its fit, and its twin', zh: 'trace、拟合与合成 trace' }, words: 'fit distribution synthetic 拟合' },
   { page: 'gateway', title: { en: 'The gateway', zh: '网关' }, words: 'quota rate limit RPM TPM 429 retry 配额 限流' },
   { page: 'glossary', title: { en: 'Glossary', zh: '词汇表' }, words: 'terms definitions 术语' },
+  { page: 'disaggregation', title: { en: 'Prefill and decode on replicas of their own', zh: '预填充与解码分离' }, words: 'disaggregated PD prefill decode split NIXL KV transfer kv_producer kv_consumer link max-min fair Dynamo llm-d 分离 移交 拉取' },
   { page: 'ranks', title: { en: 'Data-parallel ranks and expert parallelism', zh: '数据并行 rank 与专家并行' }, words: 'DP EP MoE data parallel attention expert parallelism dummy batch wave lockstep DeepEP 数据并行 专家并行' },
   { page: 'speculation', title: { en: 'Speculative decoding', zh: '投机解码' }, words: 'speculative MTP EAGLE draft model n-gram acceptance length 推测解码 草稿模型 接受长度' },
   { page: 'kv-tiers', title: { en: 'Host memory for KV blocks', zh: '存放 KV 块的主机内存' }, words: 'KV offload offloading tier CPU memory agents sessions KV transfer connector kv_offloading_size LMCache HiCache 主机内存 卸载 分层 智能体' },
@@ -267,6 +269,7 @@ export const PARAMETER_WORDS: Readonly<Record<string, string>> = {
   'scheduler.schedule_conservativeness': 'new_token_ratio new token ratio init_new_token_ratio 新 token 比例',
   'fleet.memory_margin': 'gpu_memory_utilization mem_fraction_static 显存占比',
   'fleet.tensor_parallel': 'tensor_parallel_size TP size 张量并行',
+  'fleet.disaggregation.kind': 'disaggregated prefill decode split PD NIXL kv-transfer-config 分离 PD分离',
   'fleet.data_parallel_size': 'data parallel size DP dp_size DP attention data-parallel attention ranks 数据并行',
   'fleet.enable_expert_parallel': 'EP MoE mixture of experts expert parallelism wide EP 专家并行 混合专家',
   'fleet.all2all_backend': 'all-to-all all2all DeepEP dispatch combine 全互换',

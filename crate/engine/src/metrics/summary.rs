@@ -8,6 +8,7 @@ use servescope_workload::statistics::distinct;
 
 use super::distribution::Distribution;
 use super::groups::{GroupBy, GroupRow, busiest};
+use super::handovers::HandoverUse;
 use super::ranks::RankUse;
 use super::slo::{Slo, SloCount, SloScore};
 use super::slora::{satisfaction, strip_throughput};
@@ -287,6 +288,10 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
     pub ranks: Option<RankUse>,
+    /// What it cost to hand requests over from prefill to decode replicas; missing where none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "types", ts(optional))]
+    pub handovers: Option<HandoverUse>,
     /// What the router believed of it; missing where it keeps no index.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
@@ -410,6 +415,7 @@ pub fn summarise_spans(
         host_cache: host_cache(report, makespan_us),
         speculation: report.drafts.as_deref().map(SpeculationUse::of),
         ranks: RankUse::of(report),
+        handovers: HandoverUse::of(report),
         routing: report.routing.map(|totals| RoutingUse {
             believed_tokens: totals.believed_tokens,
             found_tokens: totals.found_tokens,

@@ -39,6 +39,13 @@ impl Handover {
     }
 }
 
+impl Handover {
+    /// From the end of its prompt to its first iteration at the decode replica, microseconds; 0 where it did not come so far.
+    pub(crate) fn wait_us(&self) -> f64 {
+        Some(self.decode_scheduled_us - self.prefilled_us).filter(|us| !us.is_nan()).unwrap_or(0.0)
+    }
+}
+
 impl PartialEq for Handover {
     /// Equal bits, so that what is missing equals what is missing.
     fn eq(&self, other: &Self) -> bool {

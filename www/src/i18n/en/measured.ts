@@ -61,7 +61,7 @@ export const measured = area('measured', {
   'not_answered': 'Servescope cannot predict {count} of {rows} rows.',
   'reason.model': 'the model is not in the catalogue',
   'reason.gpu': 'the GPU is not in the catalogue',
-  'reason.disaggregated': 'disaggregated serving is not modelled',
+  'reason.disaggregated': 'rows of disaggregated serving are not answered yet',
   'reason.mode': 'the mode is not known',
   'reason.in_flight': 'the number of requests in flight is not given',
   'reason.format': 'this weight format is not modelled there',

@@ -61,7 +61,7 @@ export const measured: Translation<typeof english> = {
   'not_answered': '{rows} 行中有 {count} 行 Servescope 没有预测。',
   'reason.model': '模型不在目录中',
   'reason.gpu': 'GPU 不在目录中',
-  'reason.disaggregated': '未建模预填充与解码分离的服务',
+  'reason.disaggregated': '预填充与解码分离的实测行尚未计算',
   'reason.mode': '模式未知',
   'reason.in_flight': '未给出在途请求数',
   'reason.format': '此处未建模该权重格式',
