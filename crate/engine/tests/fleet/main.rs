@@ -11,6 +11,7 @@ mod long_runs;
 mod pipelines;
 mod pools;
 mod ranks;
+mod scaling;
 mod sglang;
 pub(crate) mod steps;
 mod toy;
