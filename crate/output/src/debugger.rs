@@ -123,18 +123,20 @@ pub fn step_kind(name: &str) -> Option<DebugStepKind> {
         "rejection" => Some(DebugStepKind::Rejection),
         "preemption" => Some(DebugStepKind::Preemption),
         "load" => Some(DebugStepKind::Load),
+        "scaling" => Some(DebugStepKind::Scaling),
         _ => None,
     }
 }
 
 /// The names of the kinds of steps.
-pub const STEP_KINDS: [&str; 3] = ["rejection", "preemption", "load"];
+pub const STEP_KINDS: [&str; 4] = ["rejection", "preemption", "load", "scaling"];
 
 fn kind_name(kind: DebugStepKind) -> &'static str {
     match kind {
         DebugStepKind::Rejection => "rejection",
         DebugStepKind::Preemption => "preemption",
         DebugStepKind::Load => "load",
+        DebugStepKind::Scaling => "scaling",
     }
 }
 
@@ -268,7 +270,10 @@ impl Debugger {
         let step = *self.steps.all().get(self.place)?;
         let state = self.steps.state(self.place)?;
         let life = step.replica().and_then(|replica| self.report.replicas.get(replica.index()));
-        let pool = life.map_or(0, |life| usize::from(life.pool));
+        let pool = match step {
+            DebugStep::Scaling(decision) => usize::from(decision.pool),
+            _ => life.map_or(0, |life| usize::from(life.pool)),
+        };
         let context = view::StepContext {
             scenario: &self.scenario,
             config: &self.configs[pool],

@@ -27,6 +27,7 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
             "gateway",
             "adapters",
             "fleets",
+            "autoscaling",
             "ranks",
             "routers",
             "kv-tiers",

@@ -42,7 +42,15 @@ ids! {
 
     FleetGpu FleetModel TensorParallel PipelineParallel PeerAccess FleetNetwork Weights Unquantized QuantizedHead KvFormat KvPool
     MemoryPlan VllmVersion MemoryMargin KvCacheGib Replicas DataParallel RankPasses SyncInterval RankChoice ApiServers
-    ExpertParallel AllToAll Pools PoolSchedule StartUp Router ChunkTokens BlockSize
+    ExpertParallel AllToAll Pools
+
+    ScalingKind PoolSchedule ScalingMetric ScalingTarget OptimizationTarget ScalingTtft ScalingItl
+    ScalingPrefillSpeed ScalingMin ScalingMax ScalingInterval ScrapeInterval ScrapeDelay ScalingWindow
+    ScalingTolerance UpCooldown DownCooldown StepUp StepDown DrainPick
+    ColdStartKind StartUp StartMachine StartImage StartImageRate StartWeightsRate StartCompile StartProbe
+    StartVariation
+
+    Router ChunkTokens BlockSize
     Allocation Watermark Preemption SwapRate SwapSpace KvBytesPerToken PrefixCache
     HostCacheGib HostCacheConnector HostCacheEviction HostCacheThreshold HostCachePrompts HostCacheLazy
     HostCacheRate HostCacheBase MaxTotalTokens

@@ -6,6 +6,7 @@ use servescope_engine::{CountChange, Fleet, FleetConfig, Pool};
 use super::Scenario;
 use super::adapters::AdapterRanks;
 use crate::diagnostic::{Diagnostic, Reason};
+use crate::parameters::choices::{self, ColdStartKind};
 use crate::parameters::{Id, Value, string_list};
 
 /// Most pools beside the first one.
@@ -86,7 +87,9 @@ impl Scenario {
     /// not known then, so that a plan takes the fleet as it is.
     pub fn is_fleet_fixed(&self) -> bool {
         self.is_active(Id::Replicas)
-            && (!self.text(Id::Pools).is_empty() || !self.text(Id::PoolSchedule).is_empty())
+            && (!self.text(Id::Pools).is_empty()
+                || !self.text(Id::PoolSchedule).is_empty()
+                || self.autoscales())
     }
 
     /// Takes as many replicas as a plan says, unless the fleet is fixed.
@@ -105,6 +108,7 @@ impl Scenario {
         // One replica unless it says otherwise, and as many all the time: the counts of the first pool are its own.
         pool.scenario.reset(Id::Replicas);
         pool.scenario.reset(Id::PoolSchedule);
+        pool.scenario.reset(Id::ScalingKind);
         for setting in text.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
             let Some((name, value)) = setting.split_once('=') else {
                 let reason = Reason::new("pool_form").text("value", setting);
@@ -171,8 +175,10 @@ impl Scenario {
             let made = || {
                 Ok(Pool {
                     name: of.name.clone(),
-                    schedule: scenario.count_changes()?,
-                    start_up_us: scenario.number(Id::StartUp) * 1e6,
+                    schedule: if scenario.autoscales() { Vec::new() } else { scenario.count_changes()? },
+                    autoscaling: scenario.autoscaling(),
+                    cold_start: scenario.cold_start(ranks),
+                    drain_choice: scenario.chosen(choices::DRAIN_PICK),
                     scheduler: None,
                     ..Pool::new(scenario.pool_for(ranks)?, scenario.replica_cost(ranks)?)
                 })
@@ -204,16 +210,24 @@ impl Scenario {
                 .iter()
                 .map(|change| format!("{}:{}", change.time_us / 1e6, 2 * change.replicas))
                 .collect();
-            let replicas = (Id::Replicas, Value::Number(2.0 * pool.number(Id::Replicas)));
+            let twice = |id: Id| (id, Value::Number(2.0 * pool.number(id)));
             let schedule =
                 (!schedule.is_empty()).then(|| (Id::PoolSchedule, Value::Text(schedule.join(","))));
-            Some([replicas].into_iter().chain(schedule).collect())
+            let bounds = pool.autoscales().then(|| [Id::ScalingMin, Id::ScalingMax].map(twice));
+            let counts = [twice(Id::Replicas)].into_iter().chain(bounds.into_iter().flatten());
+            Some(counts.chain(schedule).collect())
         })
     }
 
     /// The same fleet whose replicas are ready as soon as they are asked for.
     pub fn without_cold_start(&self) -> Option<Self> {
-        self.with_in_each_pool(|_| Some(vec![(Id::StartUp, Value::Number(0.0))]))
+        let at_once = || {
+            vec![
+                (Id::ColdStartKind, ColdStartKind::ID.value(ColdStartKind::Total)),
+                (Id::StartUp, Value::Number(0.0)),
+            ]
+        };
+        self.with_in_each_pool(|_| Some(at_once()))
     }
 
     /// The same fleet with these settings in each pool, which depend on the pool's own; none where a pool cannot have them.
@@ -243,6 +257,7 @@ impl Scenario {
     /// What is wrong with the pools and their numbers of replicas; and what does not fit together in one of them.
     pub(super) fn pool_problems(&self) -> Vec<Diagnostic> {
         let mut problems: Vec<Diagnostic> = self.count_changes().err().into_iter().collect();
+        problems.extend(self.scaling_problem());
         if self.text(Id::Pools).is_empty() {
             return problems;
         }
@@ -252,7 +267,10 @@ impl Scenario {
                 for (place, pool) in pools.iter().enumerate().skip(1) {
                     let own = pool.scenario.service_problems();
                     let schedule = pool.scenario.count_changes().err();
-                    problems.extend(own.into_iter().chain(schedule).map(|error| at_pool(place + 1, error)));
+                    let scaling = pool.scenario.scaling_problem();
+                    problems.extend(
+                        own.into_iter().chain(schedule).chain(scaling).map(|error| at_pool(place + 1, error)),
+                    );
                 }
             }
         }

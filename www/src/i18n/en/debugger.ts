@@ -21,6 +21,7 @@ export const debuggerTexts = area('debugger', {
   'kind.rejection': 'Rejection or timeout',
   'kind.preemption': 'Preemption',
   'kind.load': 'Adapter load',
+  'kind.scaling': 'Change of the number of replicas',
   'kind.previous': 'Previous',
   'kind.next': 'Next',
   'file': 'Save step as JSON',

@@ -21,6 +21,7 @@ export const debuggerTexts: Translation<typeof english> = {
   'kind.rejection': '拒绝或超时',
   'kind.preemption': '抢占',
   'kind.load': '加载适配器',
+  'kind.scaling': '副本数改变',
   'kind.previous': '上一个',
   'kind.next': '下一个',
   'file': '将这一步存为 JSON',

@@ -3,8 +3,8 @@
 use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices::{self, GPU_NAMES, MODEL_NAMES};
 use crate::parameters::conditions::{
-    BY_OFFLOADING, BY_SIMPLE_CPU, FORMATS, FORMS_AHEAD, HARDWARE, HAS_ADAPTERS, HOST_CACHE, IN_LOCKSTEP,
-    LINEAR, ON_HARDWARE, PAGED, SLOTS, SWAPS, above, any, when_in, when_not_in,
+    BY_OFFLOADING, BY_SIMPLE_CPU, COUNT_CHANGES, FORMATS, FORMS_AHEAD, HARDWARE, HAS_ADAPTERS, HOST_CACHE,
+    IN_LOCKSTEP, LINEAR, ON_HARDWARE, PAGED, SLOTS, SWAPS, above, any, when_in, when_not_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -88,16 +88,16 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("All-to-all", "How tokens get to the experts of other ranks and back: all ranks gather all tokens and scatter the sums (vLLM's default), or DeepEP's kernels, those for few tokens or those for many, as timed within a node of Hopper or Blackwell GPUs; on other GPUs they are gathered.")),
     (Id::Pools, row("fleet.pools", "pls", "fleet", Kind::Text { most: 4000 })
         .doc("More pools", "Replicas that differ from those above, behind the same router: a text for each pool, with a bar between pools and a comma between settings. Settings that a pool does not name are as above; without a number of replicas it has one.")),
-    (Id::PoolSchedule, row("fleet.autoscaling.schedule", "asc", "fleet", Kind::Text { most: 2000 })
-        .doc("Replicas over time", "The number of replicas from given times (seconds) on, as 60:4,300:1; before the first time, the number above. Surplus replicas get no new requests, finish those that they have, and stop.")),
-    (Id::StartUp, row("fleet.cold_start.delay_s", "csd", "fleet", number(0.0, 86_400.0, 60.0)).unit("s").linear(0.0, 600.0, 1.0)
-        .when(&[any(&[when_not_in(Id::PoolSchedule, &[""]), when_not_in(Id::Pools, &[""])])])
-        .doc("Start-up delay", "From the decision to start a replica until it can be given requests: node, image, weights, compilation and graphs. The replica is billed from the decision on, and starts with empty caches.")),
+];
+
+/// Rows of the router, KV cache and adapter memory.
+#[rustfmt::skip]
+pub(super) const SERVING: &[(Id, Parameter)] = &[
     (Id::Router, row("fleet.router", "rt", "fleet", choice(choices::ROUTER))
         .when(&[any(&[
             above(Id::Replicas, 1.0),
             when_not_in(Id::Pools, &[""]),
-            when_not_in(Id::PoolSchedule, &[""]),
+            COUNT_CHANGES,
         ])])
         .doc("Router", "Load-balancing policy; requests do not migrate. One with the name of a system decides by that system's rule, and by what its router knows. Prefix affinity takes the replica that was sent the longest matching prefix, adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.")),
     (Id::ChunkTokens, row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
