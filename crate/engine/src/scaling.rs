@@ -18,6 +18,8 @@ mod wva_saturation;
 
 use std::fmt::Debug;
 
+use servescope_workload::RequestId;
+
 use crate::config::scaling::{Autoscaling, ScalingKind};
 use crate::record::scaling::{ScalingDecision, ScalingInput};
 use actuator::Actuator;
@@ -117,7 +119,7 @@ fn rule_of(config: &Autoscaling) -> Box<dyn ScalingRule> {
     }
 }
 
-/// The autoscaler of a pool.
+/// A rule with what it has read and what bounds it.
 #[derive(Debug)]
 pub(crate) struct Scaler {
     pub(crate) config: Autoscaling,
@@ -139,7 +141,7 @@ impl Clone for Scaler {
 
 impl Scaler {
     /// An autoscaler that has seen nothing.
-    pub(crate) fn new(config: Autoscaling) -> Self {
+    fn new(config: Autoscaling) -> Self {
         let longest_us = kpa::STABLE_WINDOW_US.max(config.window_us) + config.scrape_delay_us;
         Self {
             config,
@@ -177,5 +179,26 @@ impl Scaler {
             desired,
             limit,
         }
+    }
+}
+
+/// The autoscaler of a pool with what its metrics need.
+#[derive(Debug, Clone)]
+pub(crate) struct PoolScaling {
+    pub(crate) scaler: Scaler,
+    /// Requests of the pool that had no first token when it was read last.
+    pub(crate) prompts: Vec<RequestId>,
+    /// Prompts that came so far, and their tokens.
+    pub(crate) came: (u64, u64),
+    /// When the replicas are read next, microseconds; infinite: never again.
+    pub(crate) next_scrape_us: f64,
+}
+
+impl PoolScaling {
+    /// Of a pool to which nothing has come.
+    pub(crate) fn new(config: Autoscaling) -> Self {
+        let scaler = Scaler::new(config);
+        let next_scrape_us = scaler.config.scrape_us;
+        Self { scaler, prompts: Vec::new(), came: (0, 0), next_scrape_us }
     }
 }

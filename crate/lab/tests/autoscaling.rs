@@ -12,7 +12,7 @@ const LOAD: [(&str, &str); 11] = [
     ("fleet.model", "llama-3.1-8b"),
     ("workload.adapters.count", "0"),
     ("workload.rate_rps", "40"),
-    ("workload.duration_s", "1800"),
+    ("workload.duration_s", "1200"),
     ("workload.curve.kind", "diurnal"),
     ("workload.curve.period_s", "600"),
     ("workload.curve.swing", "0.6"),

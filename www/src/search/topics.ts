@@ -72,8 +72,6 @@ export const LIMITS: readonly Limit[] = [
     },
     words: 'scale to zero serverless predictive forecast ARIMA Kalman planner 缩容到零 无服务器 预测',
   },
-    words: 'autoscale autoscaler scale up scale down HPA KEDA cold start elasticity failure crash restart 扩容 缩容 弹性 冷启动 故障',
-  },
   {
     id: 'lower_tiers', row: "disks, shared stores and other engines' tiers below the GPU",
     title: { en: 'Tiers on disks and shared stores, and those of other engines: not modelled', zh: '磁盘与共享存储上的分层以及其他引擎的分层：未建模' },

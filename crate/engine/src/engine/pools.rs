@@ -16,7 +16,6 @@ use super::Fleet;
 use super::events::Event;
 use super::pipeline::Pipeline;
 use super::rejection::rejection_by;
-use super::scaling::PoolScaling;
 use crate::block_numbers::BlockNumbers;
 use crate::config::kv_groups::KvGroups;
 use crate::config::ranks::DataParallel;
@@ -33,7 +32,7 @@ use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica_index::ReplicaIndex;
 use crate::report::PoolReport;
 use crate::request::Rejection;
-use crate::scaling::Scaler;
+use crate::scaling::PoolScaling;
 
 /// A pool as the engine works with it.
 #[derive(Debug, Clone)]
@@ -115,7 +114,7 @@ impl PoolState {
             schedule,
             cold_start,
             drain_choice,
-            scaling: autoscaling.map(|own| Box::new(PoolScaling::new(Scaler::new(own)))),
+            scaling: autoscaling.map(|own| Box::new(PoolScaling::new(own))),
         }
     }
 

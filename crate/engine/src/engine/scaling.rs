@@ -15,25 +15,6 @@ use crate::scaling::{ReplicaSample, Scaler, Scrape};
 /// The largest batch of prompt tokens for which the speed of a replica is asked of its model of iteration times.
 const MOST_PROMPT_TOKENS: u32 = 8_192;
 
-/// The autoscaler of a pool with what its metrics need.
-#[derive(Debug, Clone)]
-pub(super) struct PoolScaling {
-    scaler: Scaler,
-    /// Requests of the pool that had no first token when it was read last.
-    prompts: Vec<RequestId>,
-    /// Prompts that came so far, and their tokens.
-    came: (u64, u64),
-    /// When the replicas are read next, microseconds; infinite: never again.
-    next_scrape_us: f64,
-}
-
-impl PoolScaling {
-    pub(super) fn new(scaler: Scaler) -> Self {
-        let next_scrape_us = scaler.config.scrape_us;
-        Self { scaler, prompts: Vec::new(), came: (0, 0), next_scrape_us }
-    }
-}
-
 /// Prompt tokens of a replica that are not computed yet.
 #[derive(Debug, Clone, Copy, Default)]
 struct OpenPrompts {

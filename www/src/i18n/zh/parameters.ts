@@ -181,7 +181,7 @@ export const parameters: ParameterTexts = {
   'fleet.autoscaling.ttft_s': { label: 'TTFT 目标', help: '规划器保持的首个 token 的估计时间。' },
   'fleet.autoscaling.itl_s': { label: 'ITL 目标', help: '规划器保持的相邻 token 之间的估计时间。' },
   'fleet.autoscaling.prefill_tokens_per_s': { label: '预填充速度', help: '一个副本每秒计算多少提示词 token，规则用它去除尚未完成的 token 数；llm-d 的指南对它做实测。0 表示按资源池自己的耗时模型。' },
-  'fleet.autoscaling.min': { label: '最少副本数', help: '规则不会使副本数低于此值（Kubernetes 的 minReplicas 设置）；没有副本的集群不在模型之内。' },
+  'fleet.autoscaling.min': { label: '最少副本数', help: '规则不会使副本数低于此值；没有副本的集群不在模型之内。' },
   'fleet.autoscaling.max': { label: '最多副本数', help: '规则不会使副本数高于此值（Kubernetes 的 maxReplicas 设置，或规划器的 GPU 预算）。' },
   'fleet.autoscaling.interval_s': { label: '决策间隔', help: '规则每隔多久决定一次。默认值：15 秒（HPA 与 AIBrix）、30 秒（KEDA）、60 秒（WVA）、5 秒（Dynamo）。' },
   'fleet.autoscaling.scrape_s': { label: '采集间隔', help: '每隔多久读取一次就绪副本的指标；规则看不到比最近一次采集更新的值。' },
