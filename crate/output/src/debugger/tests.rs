@@ -1,6 +1,6 @@
 use super::sentences::{REASONS, SENTENCES};
 use super::*;
-use servescope_engine::Rejection;
+use servescope_engine::{Rejection, ScalingDecision};
 
 fn debugger(settings: &[(&str, &str)]) -> Debugger {
     let mut scenario = Scenario::of_version(4);
@@ -114,7 +114,7 @@ fn decisions_of_autoscalers_are_steps() {
         ("fleet.cold_start.delay_s", "8"),
     ]);
     let actions: Vec<_> =
-        debugger.report().scaling.iter().copied().filter(|decision| decision.is_action()).collect();
+        debugger.report().scaling.iter().copied().filter(ScalingDecision::is_action).collect();
     debugger.go(Move::First(DebugStepKind::Scaling)).unwrap();
     let view = debugger.view().unwrap();
     assert_eq!((view.time_s, view.verdict), (actions[0].time_us / 1e6, "scaled"));
