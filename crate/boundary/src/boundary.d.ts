@@ -2125,6 +2125,26 @@ export type Scale = "linear" | "log";
 /** How values become lengths. */
 export type ScaleKind = "linear" | "log";
 
+/** The replicas over time, and what autoscalers did about them. */
+export type ScalingUse = {
+  /** Decisions of autoscalers. */
+  decisions: number,
+  /** Of these, those that changed the number of replicas. */
+  actions: number,
+  /** Replicas that started during the run. */
+  started: number,
+  /** Replicas that began to drain, those cancelled while they started among them. */
+  drained: number,
+  /** How often an hour an autoscaler added replicas after it had taken some away, or the other way round. */
+  turns_per_h: number,
+  /** Replica seconds of replicas that were ready. */
+  ready_s: number,
+  /** Of those that were starting, which are billed, too. */
+  starting_s: number,
+  /** Of those that were draining, which are billed, too. */
+  draining_s: number,
+};
+
 /** Values by dotted path ("workload.rate_rps"), in the order of the table; a path that is absent has its default. */
 export type ScenarioPatch = { [key in string]: ParameterValue };
 
@@ -2668,7 +2688,7 @@ export type StepView = {
   time_s: number,
   /** The replica; none: before one was chosen. */
   replica: number | null,
-  /** What was decided: the name of the verdict, or "loaded". */
+  /** What was decided: the name of the verdict, "loaded" or "scaled". */
   verdict: string,
   /** What was decided, in a sentence. */
   sentence: StepText,
@@ -2772,6 +2792,8 @@ export type Summary = {
   speculation?: SpeculationUse,
   /** What data-parallel ranks lost by running every pass together; missing where none did. */
   ranks?: RankUse,
+  /** The replicas over time; missing where their number never changed. */
+  scaling?: ScalingUse,
   /** What the router believed of it; missing where it keeps no index. */
   routing?: RoutingUse,
   /** The GPU. */

@@ -11,11 +11,12 @@ use crate::chart_files::create;
 use crate::output::{CliError, note, stream, write};
 
 /// The files of every run.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "summary.json",
     "requests.csv",
     "batches.csv",
     "operators.csv",
+    "scaling.csv",
     "events.csv",
     "clients.csv",
     "clients_over_time.csv",
@@ -29,13 +30,16 @@ const OF_EVENTS: [&str; 2] = ["event_trace.json", "trace.json"];
 /// The file of operators, which only some models of iteration times know.
 const OF_OPERATORS: &str = "operators.csv";
 
+/// The file of an autoscaler's decisions.
+const OF_SCALING: &str = "scaling.csv";
+
 /// Of a run with more events the files of events are written only where they are named: at 200 bytes an event, 200 MB.
 const MOST_EVENTS: u64 = 1_000_000;
 
 #[derive(Args)]
 pub(crate) struct RunFiles {
     /// Folder for summary.json, requests.csv, batches.csv, operators.csv (where iteration times come from operators),
-    /// events.csv, clients.csv, clients_over_time.csv, event_trace.json (every event of requests and batches) and trace.json (opens in Perfetto).
+    /// scaling.csv (where an autoscaler decides), events.csv, clients.csv, clients_over_time.csv, event_trace.json (every event of requests and batches) and trace.json (opens in Perfetto).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Writes these files of --out and no others; names with commas between them. Of a run with more than 1,000,000 events
@@ -85,6 +89,9 @@ impl RunFiles {
         if name == OF_OPERATORS {
             return files::has_operators(&run.report);
         }
+        if name == OF_SCALING {
+            return !run.report.scaling.is_empty();
+        }
         !OF_EVENTS.contains(&name) || files::event_count(&run.report) <= MOST_EVENTS
     }
 
@@ -114,6 +121,7 @@ fn write_one(name: &str, run: &Run, to: &mut dyn fmt::Write) -> fmt::Result {
         "requests.csv" => to.write_str(&files::requests_csv(report)),
         "batches.csv" => files::write_batches_csv(report, to),
         OF_OPERATORS => files::write_operators_csv(report, to),
+        OF_SCALING => files::write_scaling_csv(report, to),
         "events.csv" => files::write_events_csv(report, to),
         "clients.csv" => files::write_clients_csv(run, to),
         "clients_over_time.csv" => files::write_clients_over_time_csv(run, to),

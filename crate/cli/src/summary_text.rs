@@ -184,6 +184,16 @@ fn engine_lines(run: &Summary, users: ServiceFairness) -> Vec<(&'static str, Str
             ),
         ));
     }
+    if let Some(scaling) = &run.scaling {
+        let hours = [scaling.ready_s, scaling.starting_s, scaling.draining_s].map(|s| short(s / 3600.0));
+        lines.push((
+            "replicas",
+            format!(
+                "{} started, {} drained in {} changes of {} decisions; replica hours: {} ready, {} starting, {} draining",
+                scaling.started, scaling.drained, scaling.actions, scaling.decisions, hours[0], hours[1], hours[2]
+            ),
+        ));
+    }
     if let Some(host) = &run.host_cache {
         lines.push((
             "host KV cache",

@@ -6,6 +6,7 @@ pub(crate) mod host_cache;
 pub(crate) mod kv_groups;
 pub(crate) mod ranks;
 pub(crate) mod routing;
+pub(crate) mod scaling;
 pub(crate) mod sglang;
 pub(crate) mod speculation;
 pub(crate) mod trtllm;
@@ -21,6 +22,7 @@ use servescope_cost::BatchCost;
 
 use crate::custom_scheduler::CustomScheduler;
 use routing::{RouterConstants, RouterView};
+use scaling::{Autoscaling, ColdStart, DrainChoice};
 use sglang::SglangRules;
 use speculation::Speculation;
 use trtllm::TrtllmRules;
@@ -241,8 +243,12 @@ pub struct Pool {
     pub cost: Arc<dyn BatchCost>,
     /// Other numbers of replicas, each from a time on, in order of time.
     pub schedule: Vec<CountChange>,
-    /// From the decision to start a replica to its first request: node, image, weights, graphs, microseconds.
-    pub start_up_us: f64,
+    /// The rule that chooses the number of replicas; `None`: the schedule alone does.
+    pub autoscaling: Option<Autoscaling>,
+    /// How long a replica takes to start.
+    pub cold_start: ColdStart,
+    /// Which replica drains where there are to be fewer.
+    pub drain_choice: DrainChoice,
     /// A batch scheduler from outside, in place of [`PoolConfig::scheduler`].
     pub scheduler: Option<Arc<dyn CustomScheduler>>,
 }
@@ -260,7 +266,16 @@ impl Pool {
     /// A pool without a name that stays as it is.
     pub fn new(config: PoolConfig, cost: Box<dyn BatchCost>) -> Self {
         let cost = cost.into();
-        Self { name: String::new(), config, cost, schedule: Vec::new(), start_up_us: 0.0, scheduler: None }
+        Self {
+            name: String::new(),
+            config,
+            cost,
+            schedule: Vec::new(),
+            autoscaling: None,
+            cold_start: ColdStart::fixed(0.0),
+            drain_choice: DrainChoice::default(),
+            scheduler: None,
+        }
     }
 
     /// The same with a batch scheduler from outside: of the settings those of memory, of adapters and the bounds

@@ -27,6 +27,7 @@ pub(crate) mod pools;
 pub(crate) mod rejection;
 mod replica_view;
 mod routing;
+mod scaling;
 mod stage_passes;
 pub(crate) mod stepping;
 mod transfers;
@@ -291,6 +292,7 @@ impl Fleet {
             results,
             adapters,
             replicas: self.replicas.iter().map(|replica| replica.life).collect(),
+            scaling: self.record.scaling,
             pools: self.pools.into_iter().map(PoolState::into_report).collect(),
             served: Box::new(served),
             had_choice: self.record.had_choice,
@@ -463,6 +465,7 @@ impl Fleet {
         }
         self.counting.see(&self.queueing, &self.trace, id);
         self.group_of_mut(place).arrives(place);
+        self.note_prompt(place, id);
         let is_accepted = self.replicas[place].waiting.accepts(&self.queueing, &self.trace, id, now_us);
         let (replica, mut context, _) = self.parts(place, now_us);
         if !is_accepted {
@@ -570,6 +573,8 @@ impl Fleet {
     fn process_events(&mut self, now_us: f64) {
         while let Some(event) = self.events.pop_until(now_us) {
             match event {
+                Event::Scrape(pool) => self.scrape_pool(pool, now_us),
+                Event::ScalingDecision(pool) => self.decide_count(pool, now_us),
                 Event::CountChanges { pool, replicas } => self.change_count(pool, replicas, now_us),
                 Event::ReplicaReady(place) => self.replica_is_ready(place),
                 Event::StageEnds { replica, stage } => self.end_stage(replica, stage, now_us),

@@ -26,6 +26,7 @@ mod replica_index;
 pub mod report;
 mod request;
 mod router;
+mod scaling;
 pub mod steps;
 
 /// S-LoRA's waiting queue and its admission decisions, one by one.
@@ -43,6 +44,9 @@ pub use config::host_cache::{HostCache, HostEviction, OffloadConnector};
 pub use config::kv_groups::{KvGroup, KvGroups, KvGroupsOfKind};
 pub use config::ranks::{DataParallel, Lockstep, RankChoice};
 pub use config::routing::{CountSource, IndexKind, MissTarget, RouterConstants, RouterView};
+pub use config::scaling::{
+    Autoscaling, ColdStart, DrainChoice, OptimizationTarget, ScalingKind, ScalingMetric,
+};
 pub use config::sglang::{RadixEviction, RetractionPolicy, SchedulePolicy, SglangRules};
 pub use config::speculation::{Acceptance, DraftMethod, DraftSchedule, MOST_DRAFTS, Speculation};
 pub use config::trtllm::{CapacityPolicy, ChunkingPolicy, TrtllmRules};
@@ -57,6 +61,7 @@ pub use record::decisions::passes::AdapterLoad;
 pub use record::handover::Handover;
 pub use record::kv_copies::KvCopy;
 pub use record::replica_life::ReplicaLife;
+pub use record::scaling::{ScalingDecision, ScalingInput, ScalingLimit};
 pub use record::{decisions, drafts, observer, request_phases, request_timings, sampler, timeline};
 pub use replica::adapters;
 pub use replica::queue::waiting_queue::listing::QueueKeyKind;

@@ -12,6 +12,7 @@ pub mod lanes;
 pub mod monitor;
 pub mod operators;
 pub mod ranks;
+pub mod scaling;
 pub mod seats;
 pub mod slo;
 pub mod slora;

@@ -10,6 +10,7 @@ pub mod request_phases;
 pub(crate) mod request_state;
 pub mod request_timings;
 pub mod sampler;
+pub(crate) mod scaling;
 pub mod timeline;
 pub(crate) mod work_time;
 
@@ -21,6 +22,7 @@ use crate::record::decisions::DecisionLog;
 use crate::record::drafts::DraftPositions;
 use crate::record::kv_copies::KvCopy;
 use crate::record::request_phases::PhaseLog;
+use crate::record::scaling::ScalingDecision;
 use crate::record::timeline::{
     DummyBatches, InterTokenLatency, Iterations, PreemptionEvent, PreemptionInterval, QueueBlockage,
     QueueDrop,
@@ -56,6 +58,8 @@ pub(crate) struct EventLog {
     pub(crate) unread: UnreadPrompts,
     /// Requests whose prompts are computed and that go on to another replica since the fleet was told.
     pub(crate) handed_over: Vec<RequestId>,
+    /// What autoscalers decided, in order of time.
+    pub(crate) scaling: Vec<ScalingDecision>,
     /// What requests did that a router was not yet told, where it counts its own.
     pub(crate) for_router: Option<Vec<(RequestId, RoutedEvent)>>,
 }

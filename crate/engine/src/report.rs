@@ -18,6 +18,7 @@ use crate::record::request_phases::RequestPhases;
 use crate::record::request_state::RequestState;
 use crate::record::request_timings::{AdapterCounts, FoundPrompt, PrefixLookups, RequestTimings};
 use crate::record::sampler::CounterSample;
+use crate::record::scaling::ScalingDecision;
 use crate::record::timeline::Timeline;
 use crate::replica::batch_scheduler::Awaited;
 use crate::request::{Outcome, RequestResult};
@@ -104,6 +105,8 @@ pub struct Report {
     pub pools: Vec<PoolReport>,
     /// Every replica that there was, by its index.
     pub replicas: Vec<ReplicaLife>,
+    /// What autoscalers decided, in order of time; empty without one.
+    pub scaling: Vec<ScalingDecision>,
     /// When each was served, and where.
     pub served: Box<RequestTimings>,
     /// Whether the scheduler ever left one of two waiting requests behind, or a part of its prompt: otherwise every scheduling

@@ -1,6 +1,8 @@
 //! Stepping through the decisions of a run, forward and back: what a decision was taken on is found by simulating once more to
 //! just before it, on from the step that was looked at last, and from the start where that one is not earlier.
 
+use std::mem::discriminant;
+
 use crate::replica_index::ReplicaIndex;
 use servescope_workload::RequestId;
 
@@ -10,6 +12,7 @@ pub use crate::engine::stepping::ReplicaTotals;
 use crate::gateway::proxy::snapshot::GatewaySnapshot;
 use crate::record::decisions::passes::{AdapterLoad, QueuePass};
 use crate::record::decisions::{Decision, Verdict};
+use crate::record::scaling::ScalingDecision;
 use crate::replica::snapshot::ReplicaSnapshot;
 use crate::report::Report;
 
@@ -20,6 +23,8 @@ pub enum DebugStep {
     Decision(Decision),
     /// Adapters were loaded.
     Load(AdapterLoad),
+    /// An autoscaler decided.
+    Scaling(ScalingDecision),
 }
 
 impl DebugStep {
@@ -28,6 +33,7 @@ impl DebugStep {
         match self {
             Self::Decision(decision) => decision.time_us,
             Self::Load(load) => load.time_us,
+            Self::Scaling(decision) => decision.time_us,
         }
     }
 
@@ -36,6 +42,7 @@ impl DebugStep {
         match self {
             Self::Decision(decision) => decision.replica(),
             Self::Load(load) => Some(load.replica),
+            Self::Scaling(_) => None,
         }
     }
 }
@@ -51,12 +58,15 @@ pub enum DebugStepKind {
     Load,
     /// Drafts are dropped, or a request is padded beside requests with drafts.
     Drafts,
+    /// An autoscaler changes the number of replicas.
+    Scaling,
 }
 
 impl DebugStepKind {
     fn is(self, step: &DebugStep) -> bool {
         match (self, step) {
             (Self::Load, DebugStep::Load(_)) => true,
+            (Self::Scaling, DebugStep::Scaling(decision)) => decision.is_action(),
             (Self::Rejection, DebugStep::Decision(decision)) => {
                 matches!(decision.verdict, Verdict::Rejected(_) | Verdict::TimedOut)
             }
@@ -72,7 +82,7 @@ impl DebugStepKind {
 }
 
 /// What a step was taken on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct StepState {
     /// Of a replica: what it looked like when it began to look at its queue. Of a request that left the queue without a look at
     /// it, the queue just before.
@@ -115,15 +125,17 @@ impl Recording {
         let loads = self.fleet.adapter_loads().to_vec();
         let report = self.fleet.finish();
         let decisions = report.decisions.as_deref().unwrap_or_default();
-        let steps = merged(decisions, &loads);
+        let steps = merged(decisions, &loads, &report.scaling);
         (report, DebugSteps { start: self.start, steps, sent, cursor: None })
     }
 }
 
-/// Decisions and loads in order of time, at equal times replica by replica, loads behind the decisions.
-fn merged(decisions: &[Decision], loads: &[AdapterLoad]) -> Vec<DebugStep> {
+/// All steps in order of time: at equal times those before a replica was chosen, autoscalers behind them, then replica by replica,
+/// loads behind the decisions.
+fn merged(decisions: &[Decision], loads: &[AdapterLoad], scaling: &[ScalingDecision]) -> Vec<DebugStep> {
     let mut steps: Vec<DebugStep> = decisions.iter().copied().map(DebugStep::Decision).collect();
     steps.extend(loads.iter().copied().map(DebugStep::Load));
+    steps.extend(scaling.iter().copied().map(DebugStep::Scaling));
     let place = |step: &DebugStep| step.replica().map_or(0, |replica| u32::from(replica.get()) + 1);
     steps.sort_by(|a, b| a.time_us().total_cmp(&b.time_us()).then(place(a).cmp(&place(b))));
     steps
@@ -183,16 +195,16 @@ impl DebugSteps {
         let step = *self.steps.get(place)?;
         let time_us = step.time_us();
         let alike = |other: &DebugStep| other.time_us() == time_us && other.replica() == step.replica();
-        let is_load = |step: &DebugStep| matches!(step, DebugStep::Load(_));
-        // Which one of those that are equal in time and replica; loads are counted by themselves.
+        // Which one of those that are equal in time and replica; each kind of step is counted by itself.
         let before = self.steps[..place].iter().rev().take_while(|other| alike(other));
-        let nth = before.filter(|other| is_load(other) == is_load(&step)).count();
+        let nth = before.filter(|other| discriminant(*other) == discriminant(&step)).count();
         let count = nth + 1;
         self.look_at(time_us, &step, count);
         let cursor = self.cursor.as_deref()?;
         let mut state = match step {
             DebugStep::Decision(_) => cursor.of_decision(step.replica(), nth),
             DebugStep::Load(load) => cursor.of_load(load.replica, nth),
+            DebugStep::Scaling(_) => StepState::default(),
         };
         state.totals.clone_from(&cursor.totals);
         if let Some(sent) = &self.sent {
@@ -256,6 +268,7 @@ impl Cursor {
         match step {
             DebugStep::Load(load) => self.loads(load.replica).count() >= count,
             DebugStep::Decision(_) => self.decisions(step.replica()).count() >= count,
+            DebugStep::Scaling(_) => self.fleet.scalings_at(self.time_us) >= count,
         }
     }
 
@@ -279,7 +292,7 @@ impl Cursor {
     }
 
     fn of_decision(&self, replica: Option<ReplicaIndex>, nth: usize) -> StepState {
-        let mut state = StepState { replica: None, earlier: Vec::new(), gateway: None, totals: Vec::new() };
+        let mut state = StepState::default();
         let Some((is_gateways, place)) = self.decisions(replica).nth(nth) else { return state };
         if is_gateways {
             let (decisions, passes) = &self.looked.of_gateway;

@@ -1,5 +1,6 @@
 //! The lab's tests from outside, as one program: each file is a module of it.
 
+mod autoscaling;
 mod capacity;
 mod combinations;
 mod default_scenario;

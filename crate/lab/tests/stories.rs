@@ -212,6 +212,30 @@ fn ranks_shorten_the_ttft_where_kv_memory_is_short_and_lose_where_it_is_not() {
     assert!(mean(&ranks) > 1.4 * mean(&tensor) && tpot(&ranks) > 1.4 * tpot(&tensor));
 }
 
+/// The burst is over before a replica is ready; of one that is longer than a start the new replicas serve most.
+#[test]
+fn an_autoscaler_pays_for_a_burst_that_is_over_before_its_replicas_are_ready() {
+    let gpu_s = |side: &Scenario, seed: u32| {
+        let mut side = side.clone();
+        side.set_text("seed", &seed.to_string()).unwrap();
+        Run::simulate(&side, None).unwrap().summary().gpu_s
+    };
+    let (fixed, scaled) = sides("will_autoscale");
+    both_sides("will_autoscale", |seed, without, with| {
+        let [slowest_fixed, slowest] = [without, with].map(|run| run.ttft_s.p99.expect("requests"));
+        assert!(slowest > 20.0 && slowest > 0.99 * slowest_fixed, "seed {seed}: {slowest} {slowest_fixed}");
+        assert!(with.scaling.is_some_and(|scaling| scaling.started == 3 && scaling.starting_s == 360.0));
+        assert!(gpu_s(&scaled, seed) > 2.5 * gpu_s(&fixed, seed), "seed {seed}");
+    });
+    let long = |side: &Scenario| {
+        let mut side = side.clone();
+        side.set_text("workload.curve.end_s", "360").unwrap();
+        summary(&side, 1)
+    };
+    let (fixed, scaled) = (long(&fixed), long(&scaled));
+    assert!(median_ttft(&scaled) < 0.1 && median_ttft(&fixed) > 60.0, "a burst longer than a start");
+}
+
 #[test]
 fn prefill_apart_evens_gaps_and_loses_under_load() {
     let mean = |run: &Summary| run.ttft_s.mean.expect("requests");

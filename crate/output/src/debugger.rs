@@ -124,12 +124,13 @@ pub fn step_kind(name: &str) -> Option<DebugStepKind> {
         "preemption" => Some(DebugStepKind::Preemption),
         "load" => Some(DebugStepKind::Load),
         "drafts" => Some(DebugStepKind::Drafts),
+        "scaling" => Some(DebugStepKind::Scaling),
         _ => None,
     }
 }
 
 /// The names of the kinds of steps.
-pub const STEP_KINDS: [&str; 4] = ["rejection", "preemption", "load", "drafts"];
+pub const STEP_KINDS: [&str; 5] = ["rejection", "preemption", "load", "drafts", "scaling"];
 
 fn kind_name(kind: DebugStepKind) -> &'static str {
     match kind {
@@ -137,6 +138,7 @@ fn kind_name(kind: DebugStepKind) -> &'static str {
         DebugStepKind::Preemption => "preemption",
         DebugStepKind::Load => "load",
         DebugStepKind::Drafts => "drafts",
+        DebugStepKind::Scaling => "scaling",
     }
 }
 
@@ -270,7 +272,10 @@ impl Debugger {
         let step = *self.steps.all().get(self.place)?;
         let state = self.steps.state(self.place)?;
         let life = step.replica().and_then(|replica| self.report.replicas.get(replica.index()));
-        let pool = life.map_or(0, |life| usize::from(life.pool));
+        let pool = match step {
+            DebugStep::Scaling(decision) => usize::from(decision.pool),
+            _ => life.map_or(0, |life| usize::from(life.pool)),
+        };
         let context = view::StepContext {
             scenario: &self.scenario,
             config: &self.configs[pool],

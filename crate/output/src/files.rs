@@ -9,6 +9,7 @@ mod event_trace;
 mod events;
 mod operators;
 mod requests;
+mod scaling;
 
 pub use batches::{batches_csv, write_batches_csv};
 pub use causes::{write_causes_csv, write_delays_csv};
@@ -20,6 +21,7 @@ pub use event_trace::{event_trace, write_event_trace};
 pub use events::{events_csv, write_events_csv};
 pub use operators::{has_operators, operators_csv, write_operators_csv};
 pub use requests::{RequestColumn, Values, request_columns, requests_csv};
+pub use scaling::write_scaling_csv;
 
 use servescope_engine::Report;
 use servescope_engine::timeline::IterationRun;

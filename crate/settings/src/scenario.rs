@@ -18,6 +18,7 @@ mod ranks;
 mod recognise;
 mod routing;
 mod sampling;
+mod scaling;
 pub mod scheduler;
 mod service;
 mod sglang;
@@ -224,6 +225,9 @@ impl Scenario {
             Id::CostKind => self.usual_cost(),
             Id::KernelEngine => self.usual_kernel_engine(),
             Id::RankPasses => self.usual_rank_passes(),
+            Id::ScalingTarget => self.usual_scaling_target(),
+            Id::ScalingInterval => self.usual_scaling_interval(),
+            Id::DownCooldown => self.usual_down_cooldown(),
             Id::RankChoice if self.is_sglang() => choices::RANK_CHOICE.value(RankChoice::RoundRobin),
             Id::RouterIndex
             | Id::RouterCounts
@@ -298,6 +302,8 @@ impl Scenario {
                 Id::DecodeActive,
                 Id::PrefillFactor,
             ],
+            Id::ScalingKind => &[Id::ScalingTarget, Id::ScalingInterval, Id::DownCooldown],
+            Id::ScalingMetric => &[Id::ScalingTarget],
             _ if self.is_sglang() => self.sglang_defaults_from(id),
             _ if self.is_trtllm() => self.trtllm_defaults_from(id),
             Id::MaxTotalTokens | Id::MaxRequestTokens if !is_vllm_v1 => &[Id::BatchMaxTokens],

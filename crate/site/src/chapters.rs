@@ -28,6 +28,7 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
             "adapters",
             "fleets",
             "disaggregation",
+            "autoscaling",
             "ranks",
             "routers",
             "kv-tiers",

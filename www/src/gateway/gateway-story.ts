@@ -175,6 +175,7 @@ export class GatewayStory extends LightElement {
       { id: 'queue_mean', name: say('story.queue_mean'), kind: 'seconds', good: 'less', of: ({ queue_s }) => queue_s.mean },
       { id: 'tpot_mean', name: say('story.tpot_mean'), kind: 'seconds', good: 'less', of: ({ tpot_s }) => tpot_s.mean },
       { id: 'tbt_max', name: say('story.tbt_max'), kind: 'seconds', good: 'less', of: ({ tbt_s }) => tbt_s.max },
+      { id: 'gpu_hours', name: say('story.gpu_hours'), kind: 'number', good: 'less', of: ({ gpu_s }) => gpu_s / 3600 },
       ...ofClient,
       { id: 'attainment', name: say('story.attainment'), kind: 'share', good: 'more', of: ({ slo }) => slo.attainment_all },
       ...ofUsers,
@@ -183,7 +184,7 @@ export class GatewayStory extends LightElement {
 }
 
 /** Rows that only a story that names them has. */
-const EXTRA = new Set(['queue_mean', 'tpot_mean', 'tbt_max']);
+const EXTRA = new Set(['queue_mean', 'tpot_mean', 'tbt_max', 'gpu_hours']);
 
 function ofSide(summary: Summary | null, { of }: Row): number | null {
   return summary === null ? null : of(summary);

@@ -55,13 +55,22 @@ export const LIMITS: readonly Limit[] = [
     words: 'agent agents tool call tool calls function calling quality accuracy semantic cache structured output guided decoding multimodal image vision 智能体 工具调用 内容 多模态',
   },
   {
-    id: 'autoscaling', row: 'rules of autoscalers, failures of replicas',
-    title: { en: 'Rules of autoscalers and failures: not modelled', zh: '自动扩缩容规则与故障：未建模' },
+    id: 'failures', row: 'failures of replicas, drains with a time limit',
+    title: { en: 'Failures of replicas: not modelled', zh: '副本的故障：未建模' },
     instead: {
-      en: 'No rule chooses the number of replicas. Instead: set the replica counts and their times under Replicas over time, with the start-up delay of a replica: the run shows what they cost and which requests wait.',
-      zh: '没有规则来决定副本数。替代办法：在“副本数随时间变化”中设置各时刻的副本数，并设置副本的启动时间：运行会显示其费用以及哪些请求在等待。',
+      en: 'No replica is killed while it serves. Instead: a replica that goes away is a smaller number under Replicas over time, and one that comes back a larger one, with its start-up delay; requests that run there are served to their end.',
+      zh: '运行中的副本不会被终止。替代办法：在“副本数随时间变化”中用较小的数表示副本离开，用较大的数表示它回来（带启动时间）；正在那里运行的请求会处理完。',
     },
-    words: 'autoscale autoscaler scale up scale down HPA KEDA cold start elasticity failure crash restart 扩容 缩容 弹性 冷启动 故障',
+    words: 'failure failures crash restart kill spot preemption drain timeout 故障 崩溃 重启 排空超时',
+  },
+  {
+    id: 'scale_to_zero', row: 'scale to zero, autoscalers that predict the load',
+    title: { en: 'Scale to zero and predictive autoscalers: not modelled', zh: '缩容到零与预测式扩缩容：未建模' },
+    instead: {
+      en: 'Autoscalers read the load and keep one replica at least. Instead: set Autoscaler to a rule, or set the replica counts that a prediction would give, and their times, under Replicas over time.',
+      zh: '自动扩缩容读取负载，并至少保留一个副本。替代办法：把“自动扩缩容”设为一种规则，或在“副本数随时间变化”中设置预测会给出的副本数与时刻。',
+    },
+    words: 'scale to zero serverless predictive forecast ARIMA Kalman planner 缩容到零 无服务器 预测',
   },
   {
     id: 'lower_tiers', row: "disks, shared stores and other engines' tiers below the GPU",
@@ -182,6 +191,7 @@ export const PRESET_WORDS: Readonly<Record<string, string>> = {
   will_drafts: 'MTP, EAGLE, speculative decoding slower, draft tokens, is MTP worth it, acceptance rate, 投机解码 变慢, 草稿 token',
   will_ranks: 'DeepSeek DP attention, data parallel attention, tensor parallel or data parallel, TP or DP, MoE layout, wide EP, 数据并行 rank, 张量并行还是数据并行',
   will_apart: 'disaggregate, disaggregated serving, prefill decode split, P/D, split or together, 分离, 预填充解码分离, PD 分离',
+  will_autoscale: 'autoscaler, autoscaling, HPA, KEDA, scale up, scale out, traffic spike, cold start, 自动扩缩容, 扩容, 冷启动, 流量尖峰',
   will_flags: 'vllm serve, 启动参数',
 };
 
@@ -190,6 +200,7 @@ export interface DocsPage { page: string; title: Words; words: string }
 
 export const DOCS: readonly DocsPage[] = [
   { page: 'adapters', title: { en: 'Where adapters are kept', zh: '适配器存放在哪里' }, words: 'LoRA slots unified memory 适配器' },
+  { page: 'autoscaling', title: { en: 'Autoscaling: rules that choose the number of replicas', zh: '自动扩缩容：由规则决定副本数' }, words: 'autoscaler autoscale HPA KEDA KPA APA WVA planner scale up scale down cold start stabilization window 扩缩容 扩容 缩容 弹性 冷启动 稳定窗口' },
   { page: 'bring-your-own', title: { en: 'Bring your own trace and profile', zh: '使用自己的 trace 与 profile' }, words: 'import own data upload 导入' },
   { page: 'citing', title: { en: 'How to cite Servescope', zh: '如何引用 Servescope' }, words: 'cite citation citing BibTeX reference CITATION.cff paper 引用 论文 文献' },
   { page: 'fleets', title: { en: 'Fleets: unequal pools, and replicas that start and stop', zh: '集群：不同的资源池，以及启动与停止的副本' }, words: 'fleet pools heterogeneous GPUs autoscaling schedule cold start draining replicas over time 资源池 异构 扩容 缩容 启动时间 排空' },

@@ -1,6 +1,6 @@
 //! What happens next at the replicas: one heap of typed events.
 //!
-//! At equal times the number of replicas changes first, then replicas are ready, then work ends: the lower replica's first, of one
+//! At equal times autoscalers read their metrics and decide first, then the number of replicas changes, then replicas are ready, then work ends: the lower replica's first, of one
 //! replica what was expected first. What clients do comes before all of them (`Fleet::next_given_us`).
 
 use crate::replica_index::ReplicaIndex;
@@ -11,6 +11,10 @@ use std::collections::BinaryHeap;
 /// What happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
+    /// An autoscaler reads the metrics of its pool.
+    Scrape(u16),
+    /// An autoscaler decides how many replicas its pool is to have.
+    ScalingDecision(u16),
     /// A pool is to have another number of replicas.
     CountChanges {
         /// Which one.
@@ -49,14 +53,16 @@ impl Event {
     /// Its place among what happens at one time: by kind, then by replica.
     fn rank(self) -> (u8, u16) {
         match self {
-            Self::CountChanges { pool, .. } => (0, pool),
+            Self::Scrape(pool) => (0, pool),
+            Self::ScalingDecision(pool) => (1, pool),
+            Self::CountChanges { pool, .. } => (2, pool),
             // A batch that is taken at this time reports the copy.
-            Self::TransfersChange => (1, 0),
+            Self::TransfersChange => (3, 0),
             Self::ReplicaReady(replica)
             | Self::CopyEnds(replica)
-            | Self::DecodeLegArrives { replica, .. } => (1, replica.get()),
+            | Self::DecodeLegArrives { replica, .. } => (3, replica.get()),
             Self::WorkEnds(replica) | Self::PassEnds(replica) | Self::StageEnds { replica, .. } => {
-                (2, replica.get())
+                (4, replica.get())
             }
         }
     }
@@ -122,6 +128,24 @@ impl EventQueue {
         if is_due { self.heap.pop().map(|due| due.event) } else { None }
     }
 
+    /// Whether any replica has something under way.
+    pub(super) fn has_work(&mut self) -> bool {
+        self.drop_replaced();
+        let is_work = |due: &Due| match due.event {
+            Event::Scrape(_)
+            | Event::ScalingDecision(_)
+            | Event::CountChanges { .. }
+            | Event::ReplicaReady(_) => false,
+            Event::WorkEnds(replica) => self.newest[replica] == due.number,
+            Event::CopyEnds(_)
+            | Event::TransfersChange
+            | Event::DecodeLegArrives { .. }
+            | Event::PassEnds(_)
+            | Event::StageEnds { .. } => true,
+        };
+        self.heap.iter().any(is_work)
+    }
+
     /// Whether nothing is to come.
     pub(super) fn is_empty(&mut self) -> bool {
         self.drop_replaced();
@@ -153,11 +177,15 @@ mod tests {
         events.push(5.0, stage(first, 2));
         events.push(5.0, Event::ReplicaReady(second));
         events.push(5.0, Event::CountChanges { pool: 0, replicas: 3 });
+        events.push(5.0, Event::ScalingDecision(1));
+        events.push(5.0, Event::Scrape(1));
         events.push(4.0, stage(second, 3));
         assert_eq!(events.pop_until(3.0), None);
         let order: Vec<Event> = std::iter::from_fn(|| events.pop_until(5.0)).collect();
         let expected = [
             stage(second, 3),
+            Event::Scrape(1),
+            Event::ScalingDecision(1),
             Event::CountChanges { pool: 0, replicas: 3 },
             Event::ReplicaReady(second),
             stage(first, 2),
@@ -175,7 +203,11 @@ mod tests {
         events.push(7.0, Event::WorkEnds(replica));
         events.push(5.0, Event::WorkEnds(replica));
         assert_eq!(events.next_us(), 5.0);
+        assert!(events.has_work());
+        events.push(20.0, Event::Scrape(0));
         assert_eq!(events.pop_until(9.0), Some(Event::WorkEnds(replica)));
+        assert!(!events.has_work() && !events.is_empty());
+        assert_eq!(events.pop_until(20.0), Some(Event::Scrape(0)));
         assert!(events.is_empty());
         assert_eq!(events.next_us(), f64::INFINITY);
     }

@@ -3,7 +3,7 @@
 //!
 //! While the requests of every batch only decode, and none joins them, the batches pass the stages in rounds and nothing else
 //! happens to the replica. These rounds are charged here, until a request arrives, goes away or is done, KV blocks run short, or a
-//! router reads the replica.
+//! router or an autoscaler reads the replica.
 // PERF: under half of the instructions of runs of four stages; guarded by the test `leaps_equal_steps`.
 
 use std::collections::VecDeque;
@@ -80,7 +80,8 @@ impl Fleet {
     }
 
     fn advance_batches_until(&mut self, place: ReplicaIndex, now_us: f64) {
-        let until_us = self.next_given_us().min(self.router.scrapes.next_us());
+        let until_us =
+            self.next_given_us().min(self.router.scrapes.next_us()).min(self.next_scrape_us(place));
         let pipeline = &mut self.pipelines[place];
         let mut stages = std::mem::take(&mut pipeline.stages);
         let mut batches = std::mem::take(&mut pipeline.batches);

@@ -2,13 +2,14 @@
 //!
 //! A replica that starts is billed and gets no request until it is ready; then its caches are empty. One that drains gets no new
 //! request, serves those that it has, waiting ones too, and stops. Where a pool shrinks, replicas that are still starting are
-//! cancelled first, the newest first; of the others the one with the fewest requests drains, the newest of equal ones.
+//! cancelled first, the newest first; of the others the one drains that [`DrainChoice`] says.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use servescope_cost::BatchCost;
+use servescope_workload::stream::Stream;
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::Fleet;
@@ -18,6 +19,7 @@ use super::rejection::rejection_by;
 use crate::block_numbers::BlockNumbers;
 use crate::config::kv_groups::KvGroups;
 use crate::config::ranks::DataParallel;
+use crate::config::scaling::{ColdStart, DrainChoice};
 use crate::config::{CountChange, Pool, PoolConfig, Preemption};
 use crate::ranks::RankGroup;
 use crate::record::drafts::RequestDrafts;
@@ -30,6 +32,7 @@ use crate::replica::queue::waiting_queue::WaitingQueue;
 use crate::replica_index::ReplicaIndex;
 use crate::report::PoolReport;
 use crate::request::Rejection;
+use crate::scaling::PoolScaling;
 
 /// A pool as the engine works with it.
 #[derive(Debug, Clone)]
@@ -48,7 +51,10 @@ pub(crate) struct PoolState {
     /// whose time is known when the batch starts.
     pub(super) stages_end: bool,
     schedule: Vec<CountChange>,
-    start_up_us: f64,
+    cold_start: ColdStart,
+    drain_choice: DrainChoice,
+    /// What chooses the number of its replicas.
+    pub(super) scaling: Option<Box<PoolScaling>>,
 }
 
 /// The numbers of KV blocks of each size: pools whose blocks are as large share them.
@@ -65,7 +71,7 @@ impl NumbersBySize {
 impl PoolState {
     pub(super) fn new(pool: Pool, trace: &Trace, numbers: &mut NumbersBySize) -> Self {
         let rules = pool.rules();
-        let Pool { name, config, cost, schedule, start_up_us, scheduler: _ } = pool;
+        let Pool { name, config, cost, schedule, autoscaling, cold_start, drain_choice, scheduler: _ } = pool;
         let ranks = config.data_parallel.ranks.clamp(1, u32::from(u16::MAX));
         let data_parallel = DataParallel { ranks, ..config.data_parallel };
         let replicas = config.replicas.clamp(1, u32::from(u16::MAX) / ranks);
@@ -106,7 +112,9 @@ impl PoolState {
             is_pipelined: stages > 1 || facts.lists_running,
             stages_end: stages > 1 && facts.lists_running,
             schedule,
-            start_up_us,
+            cold_start,
+            drain_choice,
+            scaling: autoscaling.map(|own| Box::new(PoolScaling::new(own))),
         }
     }
 
@@ -194,6 +202,7 @@ impl Fleet {
                 let event = Event::CountChanges { pool: pool as u16, replicas: change.replicas };
                 self.events.push(change.time_us, event);
             }
+            self.start_scaling(pool as u16);
         }
     }
 
@@ -306,18 +315,25 @@ impl Fleet {
             let life = &self.replicas[group.first].life;
             life.pool == pool && life.drain_us == f64::INFINITY
         };
-        let mut staying: Vec<(bool, u32, Reverse<ReplicaIndex>)> = Vec::new();
+        let choice = self.pools[usize::from(pool)].drain_choice;
+        let draws = Stream::named(self.config.seed, "fleet.scale_down");
+        let mut staying: Vec<(bool, u64, Reverse<ReplicaIndex>)> = Vec::new();
         for group in self.groups.iter().filter(|group| stays(group)) {
             let is_ready = self.replicas[group.first].life.ready_us <= now_us;
-            let outstanding = ranks_of(group).iter().map(|rank| rank.outstanding).sum();
-            staying.push((is_ready, outstanding, Reverse(group.first)));
+            let outstanding = || ranks_of(group).iter().map(|rank| u64::from(rank.outstanding)).sum();
+            let rank = match choice {
+                DrainChoice::LeastLoaded => outstanding(),
+                DrainChoice::Random if is_ready => draws.item(group.first.index()).bits(),
+                DrainChoice::Newest | DrainChoice::Random => 0,
+            };
+            staying.push((is_ready, rank, Reverse(group.first)));
         }
         let state = &self.pools[usize::from(pool)];
-        let (start_up_us, ranks) = (state.start_up_us, state.config.data_parallel.ranks as usize);
+        let (cold_start, ranks) = (state.cold_start, state.config.data_parallel.ranks as usize);
         for _ in staying.len()..replicas.max(1) as usize {
             let places_left = usize::from(u16::MAX) - self.replicas.len();
             if ranks <= places_left {
-                let ready_us = now_us + start_up_us;
+                let ready_us = now_us + cold_start.time_us(self.groups.len());
                 for place in self.add_replica(pool, now_us, ready_us) {
                     self.events.push(ready_us, Event::ReplicaReady(place));
                 }

@@ -75,6 +75,11 @@ impl Fleet {
         self.record.decisions.loads()
     }
 
+    /// How many decisions autoscalers took at a time, of those so far.
+    pub(crate) fn scalings_at(&self, time_us: f64) -> usize {
+        self.record.scaling.iter().rev().take_while(|decision| decision.time_us == time_us).count()
+    }
+
     /// The requests that clients sent, in that order, where some are held.
     pub(crate) fn sent(&self) -> Option<&[RequestId]> {
         self.frontend.sent()

@@ -10,6 +10,7 @@ use super::distribution::Distribution;
 use super::groups::{GroupBy, GroupRow, busiest};
 use super::handovers::HandoverUse;
 use super::ranks::RankUse;
+use super::scaling::ScalingUse;
 use super::slo::{Slo, SloCount, SloScore};
 use super::slora::{satisfaction, strip_throughput};
 use super::token_gaps::InterTokenLatencies;
@@ -292,6 +293,10 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
     pub handovers: Option<HandoverUse>,
+    /// The replicas over time; missing where their number never changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "types", ts(optional))]
+    pub scaling: Option<ScalingUse>,
     /// What the router believed of it; missing where it keeps no index.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
@@ -416,6 +421,7 @@ pub fn summarise_spans(
         speculation: report.drafts.as_deref().map(SpeculationUse::of),
         ranks: RankUse::of(report),
         handovers: HandoverUse::of(report),
+        scaling: ScalingUse::of(report, makespan_us),
         routing: report.routing.map(|totals| RoutingUse {
             believed_tokens: totals.believed_tokens,
             found_tokens: totals.found_tokens,

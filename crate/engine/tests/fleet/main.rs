@@ -12,6 +12,7 @@ mod long_runs;
 mod pipelines;
 mod pools;
 mod ranks;
+mod scaling;
 mod sglang;
 pub(crate) mod steps;
 mod toy;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use servescope_engine::queue::QueueConfig;
 use servescope_engine::{
-    CountChange, DataParallel, Fleet, FleetConfig, Lockstep, Outcome, Pool, PoolConfig, RankChoice,
-    Rejection, ReplicaIndex, Report, RouterKind, SchedulerKind,
+    ColdStart, CountChange, DataParallel, Fleet, FleetConfig, Lockstep, Outcome, Pool, PoolConfig,
+    RankChoice, Rejection, ReplicaIndex, Report, RouterKind, SchedulerKind,
 };
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -33,7 +33,7 @@ fn any_ranks() -> impl Strategy<Value = DataParallel> {
 }
 
 prop_compose! {
-    fn any_pool()(
+    pub(super) fn any_pool()(
         config in any_config(),
         cost in any_cost(),
         schedule in prop::collection::vec((0u32..60_000, 1u32..5), 0..4),
@@ -45,12 +45,13 @@ prop_compose! {
             schedule.into_iter().map(|(at, replicas)| CountChange { time_us: at.into(), replicas }).collect();
         schedule.sort_by(|one, other| one.time_us.total_cmp(&other.time_us));
         let config = PoolConfig { reference_quirks: false, data_parallel, ..config };
-        Pool { schedule, start_up_us, ..Pool::new(config, Box::new(cost)) }
+        let cold_start = ColdStart::fixed(start_up_us);
+        Pool { schedule, cold_start, ..Pool::new(config, Box::new(cost)) }
     }
 }
 
 /// Every request was given to a replica that was ready and did not drain, and a replica that stopped had no request left.
-fn check_lives(report: &Report) {
+pub(super) fn check_lives(report: &Report) {
     for life in &report.replicas {
         assert!(life.start_us <= life.ready_us, "{life:?}");
         assert!(life.drain_us <= life.stop_us && life.start_us <= life.drain_us, "{life:?}");
@@ -111,11 +112,11 @@ proptest! {
     }
 }
 
-fn at(times_us: &[f64], input: u32, output: u32) -> Arc<Trace> {
+pub(super) fn at(times_us: &[f64], input: u32, output: u32) -> Arc<Trace> {
     Arc::new(requests(times_us.iter().map(|&at| (at, 0, BASE_MODEL, input, output))))
 }
 
-fn pool(replicas: u32, slower: f64) -> Pool {
+pub(super) fn pool(replicas: u32, slower: f64) -> Pool {
     let config = PoolConfig { replicas, ..PoolConfig::default() };
     Pool::new(config, Box::new(Slow(Toy { hold: u64::from(u32::MAX), ..TOY }, slower)))
 }
@@ -165,7 +166,7 @@ fn requests_go_to_pools_that_can_serve_them() {
 fn a_pool_grows_after_its_start_up_and_drains() {
     let times: Vec<f64> = (0..60).map(|i| 500.0 * f64::from(i)).collect();
     let changes = [(1_000.0, 2), (20_000.0, 1)].map(|(time_us, replicas)| CountChange { time_us, replicas });
-    let pool = Pool { schedule: changes.to_vec(), start_up_us: 2_000.0, ..pool(1, 1.0) };
+    let pool = Pool { schedule: changes.to_vec(), cold_start: ColdStart::fixed(2_000.0), ..pool(1, 1.0) };
     let rules = FleetConfig { router: RouterKind::LeastOutstanding, ..FleetConfig::default() };
     let report = Fleet::new(at(&times, 100, 40), rules, vec![pool]).run();
     assert_eq!(report.replicas.len(), 2);
@@ -188,7 +189,7 @@ fn a_pool_grows_after_its_start_up_and_drains() {
 #[test]
 fn a_replica_that_starts_is_given_up_first() {
     let changes = [(1_000.0, 3), (2_000.0, 1)].map(|(time_us, replicas)| CountChange { time_us, replicas });
-    let pool = Pool { schedule: changes.to_vec(), start_up_us: 5_000.0, ..pool(1, 1.0) };
+    let pool = Pool { schedule: changes.to_vec(), cold_start: ColdStart::fixed(5_000.0), ..pool(1, 1.0) };
     let trace = at(&[0.0, 7_000.0], 100, 40);
     let report = Fleet::new(trace, FleetConfig::default(), vec![pool]).run();
     let lives: Vec<(f64, f64)> = report.replicas.iter().map(|life| (life.drain_us, life.stop_us)).collect();

@@ -148,6 +148,14 @@ pub const ROWS: &[Row] = &[
         Less,
         "the mean time from the end of a prompt to the decode replica's first iteration",
     ),
+    row("scaling.decisions", Number, Count, Neither, "decisions of autoscalers"),
+    row("scaling.actions", Number, Count, Neither, "changes of the number of replicas by autoscalers"),
+    row("scaling.started", Number, Count, Neither, "replicas that started"),
+    row("scaling.drained", Number, Count, Neither, "replicas that drained"),
+    row("scaling.turns_per_h", Number, Count, Less, "the turns of autoscalers an hour"),
+    row("scaling.ready_s", Number, Seconds, Neither, "the time of ready replicas"),
+    row("scaling.starting_s", Number, Seconds, Less, "the time of starting replicas"),
+    row("scaling.draining_s", Number, Seconds, Less, "the time of draining replicas"),
     row("routing.believed_tokens", Number, Tokens, Neither, "prompt tokens believed to be cached"),
     row("routing.found_tokens", Number, Tokens, Neither, "prompt tokens found where they were sent"),
     row("routing.false_tokens", Number, Tokens, Less, "prompt tokens of false hits"),
@@ -335,7 +343,7 @@ mod tests {
 
     /// Summaries that have, together, every number that there is.
     fn summaries() -> Vec<Json> {
-        let settings: [&[(&str, &str)]; 5] = [
+        let settings: [&[(&str, &str)]; 6] = [
             &[
                 ("workload.prefix.kind", "tree"),
                 ("gateway.kind", "proxy"),
@@ -353,6 +361,7 @@ mod tests {
                 ("fleet.data_parallel_size", "2"),
                 ("fleet.rank_passes", "together"),
             ],
+            &[("fleet.autoscaling.kind", "hpa")],
         ];
         let of = |settings: &&[(&str, &str)]| {
             let mut scenario = Scenario::of_version(4);
@@ -373,7 +382,7 @@ mod tests {
         }
         let is_part = |path: &String| {
             NO_METRICS.contains(&path.as_str())
-                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "speculation", "ranks", "routing", "expected_error"]
+                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "speculation", "ranks", "scaling", "routing", "expected_error"]
                     .contains(&path.as_str())
                 // It is of the deployment, not of the run.
                 || path.split('.').next() == Some("memory")

@@ -241,6 +241,32 @@ const EXPERT_LOAD: &[(&str, &str)] = &[
     ("fleet.rank_passes", "together"),
 ];
 
+/// More requests than a replica serves, then fewer, under a rule that looks every second.
+const SCALING_LOAD: &[(&str, &str)] = &[
+    ("workload.rate_rps", "6"),
+    ("workload.duration_s", "30"),
+    ("workload.curve.kind", "spike"),
+    ("workload.curve.start_s", "4"),
+    ("workload.curve.end_s", "12"),
+    ("workload.curve.factor", "5"),
+    ("workload.adapters.count", "0"),
+    ("workload.output_tokens.high", "60"),
+    ("workload.input_tokens.high", "250"),
+    ("fleet.replicas", "2"),
+    ("fleet.autoscaling.kind", "hpa"),
+    ("fleet.autoscaling.metric", "concurrency"),
+    ("fleet.autoscaling.target", "3"),
+    ("fleet.autoscaling.max", "5"),
+    ("fleet.autoscaling.interval_s", "1"),
+    ("fleet.autoscaling.scrape_s", "1"),
+    ("fleet.autoscaling.down_cooldown_s", "2"),
+    ("fleet.cold_start.delay_s", "2"),
+    ("fleet.cold_start.image_gb_per_s", "20"),
+    ("fleet.cold_start.weights_gb_per_s", "20"),
+    ("fleet.cold_start.compile_s", "1"),
+    ("fleet.cold_start.probe_s", "1"),
+];
+
 /// What all have: a pair of GPU and model whose operators were timed, and curves that change within the run.
 const COMMON: [(&str, &str); 10] = [
     ("fleet.gpu", "a100_80_sxm"),
@@ -279,10 +305,14 @@ fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
             TRTLLM_LOAD,
             RANK_LOAD,
             EXPERT_LOAD,
+            SCALING_LOAD,
         ])
         .map(load)
         .collect()
 }
+
+/// How the paths of settings begin that act where the number of replicas changes.
+const OF_SCALING: [&str; 3] = ["fleet.autoscaling.", "fleet.cold_start.", "fleet.drain."];
 
 fn names(id: Id) -> &'static [&'static str] {
     let Kind::Choice(names) = id.row().kind else { panic!("{} is no choice", id.row().id) };
@@ -300,7 +330,7 @@ fn cell(
     let context = NoteContext { purpose: aim(id), ..NoteContext::default() };
     let path = id.row().id;
     // The loads behind the others are for the settings of vLLM v1, the largest CUDA graph, routers, host memory, SGLang, TensorRT-LLM,
-    // ranks and experts alone.
+    // ranks, experts and autoscalers alone.
     let loads = match id {
         Id::CapturedTokens => &loads[..LOADS.len() + 2],
         _ if path == "fleet.router_index.host_weight" => &loads[LOADS.len() + 3..=LOADS.len() + 3],
@@ -311,7 +341,8 @@ fn cell(
         Id::RankPasses | Id::SyncInterval | Id::RankChoice | Id::ApiServers => {
             &loads[LOADS.len() + 7..=LOADS.len() + 7]
         }
-        Id::ExpertParallel | Id::AllToAll => &loads[LOADS.len() + 8..],
+        Id::ExpertParallel | Id::AllToAll => &loads[LOADS.len() + 8..=LOADS.len() + 8],
+        _ if OF_SCALING.iter().any(|of| path.starts_with(of)) => &loads[LOADS.len() + 9..],
         // TensorRT-LLM cuts prompts, too, where that is asked for.
         _ if is_of_vllm_v1(id) || id == Id::ChunkedPrefill => &loads[..=LOADS.len()],
         _ => &loads[..LOADS.len()],

@@ -47,6 +47,7 @@ pub const CODES: &[&str] = &[
     "dispatcher",
     "adapter_loading",
     "kv_offload",
+    "autoscaling",
     "fcfs",
     "lifo",
     "sjf",
@@ -70,6 +71,7 @@ const TRTLLM: &str = "docs/tensorrt-llm.md";
 const SPECULATION: &str = "docs/speculation.md";
 const ORDERS: &str = "docs/orders.md";
 const ADAPTERS: &str = "docs/adapters.md";
+const AUTOSCALING: &str = "docs/autoscaling.md";
 
 /// The rule of a scheduler by which it admits requests.
 pub(crate) fn scheduler(kind: SchedulerKind) -> Rule {
@@ -218,6 +220,10 @@ fn gateway(decision: &Decision) -> Rule {
 /// Adapters are loaded.
 pub(crate) const LOADING: Rule =
     rule("adapter_loading", "adapter loading", ADAPTERS, "crate/engine/src/replica/adapters.rs");
+
+/// An autoscaler decides.
+pub(crate) const SCALING: Rule =
+    rule("autoscaling", "autoscaling", AUTOSCALING, "crate/engine/src/scaling.rs");
 
 /// The rule by which a queue is ordered.
 pub(crate) fn order(policy: &QueuePolicy) -> Rule {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use servescope_engine::decisions::{Decision, Test, Verdict};
+use servescope_engine::{ScalingDecision, ScalingInput, ScalingLimit};
 use servescope_settings::diagnostic::Param;
 
 /// A sentence.
@@ -138,6 +139,37 @@ pub const SENTENCES: &[(&str, &str)] = &[
     ),
     ("fair_share", "The service is overloaded, and its client has used more than an equal share."),
     ("kv_pool", "It does not fit the KV pool, not even alone."),
+    (
+        "scaled",
+        "The autoscaler reads {input}: {value}, compared with {bound}. Replicas ready: {ready}, starting: {starting}; its rule wishes for {wished}.",
+    ),
+    (
+        "scaled_unseen",
+        "The autoscaler has read nothing yet. Replicas ready: {ready}, starting: {starting}; the number stays.",
+    ),
+    ("scaling_none", "Replicas that there are to be: {have}, as the rule wishes."),
+    ("scaling_min", "Replicas that there are to be: {have}, the fewest that are allowed (wish: {need})."),
+    ("scaling_max", "Replicas that there are to be: {have}, the most that are allowed (wish: {need})."),
+    (
+        "scaling_step_up",
+        "Replicas that there are to be: {have}; a decision adds no more of them (wish: {need}).",
+    ),
+    (
+        "scaling_step_down",
+        "Replicas that there are to be: {have}; a decision takes no more of them away (wish: {need}).",
+    ),
+    (
+        "scaling_stabilization",
+        "Replicas that there are to be: {have}; a wish of the stabilization window stands against the new one (wish: {need}).",
+    ),
+    (
+        "scaling_cooldown",
+        "Replicas that there are to be: {have}; the pause after the last change is not over (wish: {need}).",
+    ),
+    (
+        "scaling_starting",
+        "Replicas that there are to be: {have}; the rule changes nothing while a replica starts (wish: {need}).",
+    ),
 ];
 
 /// What a reason of a rejection is called.
@@ -292,6 +324,41 @@ pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Sentence> 
         params.extend(decision.on_behalf_of().map(|other| ("other", number(other.get()))));
     }
     Some(Sentence::new(code, params))
+}
+
+/// What the rule of an autoscaler read, and what it wishes for.
+pub(crate) fn scaling(decision: &ScalingDecision) -> Sentence {
+    /// Four digits behind the point are enough to compare.
+    fn rounded(value: f64) -> Param {
+        Param::Number((value * 1e4).round() / 1e4)
+    }
+    let counts = [("ready", number(decision.ready)), ("starting", number(decision.starting))];
+    if decision.input == ScalingInput::Nothing {
+        return Sentence::new("scaled_unseen", counts);
+    }
+    let read = [
+        ("input", Param::Text(decision.input.name().to_owned())),
+        ("value", rounded(decision.value)),
+        ("bound", rounded(decision.bound)),
+        ("wished", number(decision.wished)),
+    ];
+    Sentence::new("scaled", counts.into_iter().chain(read))
+}
+
+/// What stood between the wish and the number of replicas.
+pub(crate) fn scaling_limit(decision: &ScalingDecision) -> Sentence {
+    let code = match decision.limit {
+        ScalingLimit::None => "scaling_none",
+        ScalingLimit::Min => "scaling_min",
+        ScalingLimit::Max => "scaling_max",
+        ScalingLimit::StepUp => "scaling_step_up",
+        ScalingLimit::StepDown => "scaling_step_down",
+        ScalingLimit::Stabilization => "scaling_stabilization",
+        ScalingLimit::Cooldown => "scaling_cooldown",
+        ScalingLimit::Starting => "scaling_starting",
+    };
+    let need = (decision.limit != ScalingLimit::None).then(|| ("need", number(decision.wished)));
+    Sentence::new(code, need.into_iter().chain([("have", number(decision.desired))]))
 }
 
 /// Adapters were loaded.

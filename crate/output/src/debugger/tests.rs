@@ -1,6 +1,6 @@
 use super::sentences::{REASONS, SENTENCES};
 use super::*;
-use servescope_engine::Rejection;
+use servescope_engine::{Rejection, ScalingDecision};
 
 fn debugger(settings: &[(&str, &str)]) -> Debugger {
     let mut scenario = Scenario::of_version(4);
@@ -161,4 +161,40 @@ fn a_step_stops_where_a_request_is_padded() {
     ]);
     debugger.go(Move::First(DebugStepKind::Drafts)).unwrap();
     assert_eq!(debugger.view().unwrap().verdict, "drafts_padded");
+}
+
+/// Each decision of an autoscaler is a step with its numbers, forward and back.
+#[test]
+fn decisions_of_autoscalers_are_steps() {
+    let mut debugger = debugger(&[
+        ("fleet.autoscaling.kind", "hpa"),
+        ("fleet.autoscaling.interval_s", "5"),
+        ("fleet.autoscaling.scrape_s", "4"),
+        ("fleet.autoscaling.max", "3"),
+        ("fleet.cold_start.delay_s", "8"),
+    ]);
+    let actions: Vec<_> =
+        debugger.report().scaling.iter().copied().filter(ScalingDecision::is_action).collect();
+    debugger.go(Move::First(DebugStepKind::Scaling)).unwrap();
+    let view = debugger.view().unwrap();
+    assert_eq!((view.time_s, view.verdict), (actions[0].time_us / 1e6, "scaled"));
+    let read = format!("The autoscaler reads num_requests_waiting: {}, compared with 5.", actions[0].value);
+    assert!(view.sentence.text.starts_with(&read), "{}", view.sentence.text);
+    let limit = view.test.unwrap();
+    assert_eq!((limit.have, limit.need), (Some(actions[0].desired), Some(actions[0].wished)));
+    assert!(limit.sentence.text.contains("the most that are allowed"), "{}", limit.sentence.text);
+    assert_eq!(view.replicas.len(), 1, "before the decision there is one replica");
+    let decided = debugger.report().scaling.len();
+    let is_scaled = |place: usize, debugger: &mut Debugger| {
+        debugger.go(Move::To(place)).unwrap();
+        let view = debugger.view().unwrap();
+        for sentence in
+            [Some(&view.sentence), view.test.as_ref().map(|test| &test.sentence)].into_iter().flatten()
+        {
+            assert!(!sentence.text.contains('{'), "{}", sentence.text);
+        }
+        view.verdict == "scaled"
+    };
+    let steps = (0..debugger.len()).rev().filter(|&place| is_scaled(place, &mut debugger)).count();
+    assert_eq!(steps, decided);
 }

@@ -5,7 +5,9 @@ use servescope_engine::decisions::{Decision, RatedReplica, RoutingChoice, Test, 
 use servescope_engine::queue::{Client, ClientId};
 use servescope_engine::snapshot::{ReplicaSnapshot, WaitingEntry};
 use servescope_engine::steps::{DebugStep, StepState};
-use servescope_engine::{GatewaySnapshot, PoolConfig, QueueKeyKind, ReplicaIndex, Report, SchedulerKind};
+use servescope_engine::{
+    GatewaySnapshot, PoolConfig, QueueKeyKind, ReplicaIndex, Report, ScalingDecision, SchedulerKind,
+};
 use servescope_settings::parameters::choices::Choice;
 use servescope_settings::scenario::Scenario;
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
@@ -324,7 +326,7 @@ pub struct StepView {
     pub time_s: f64,
     /// The replica; none: before one was chosen.
     pub replica: Option<u16>,
-    /// What was decided: the name of the verdict, or "loaded".
+    /// What was decided: the name of the verdict, "loaded" or "scaled".
     pub verdict: &'static str,
     /// What was decided, in a sentence.
     pub sentence: Sentence,
@@ -431,6 +433,7 @@ pub(super) fn view(context: &StepContext<'_>, step: &DebugStep, state: &StepStat
     let (decision, load) = match step {
         DebugStep::Decision(decision) => (Some(decision), None),
         DebugStep::Load(load) => (None, Some(load)),
+        DebugStep::Scaling(decision) => return scaling(context, decision, state),
     };
     let candidate = decision.and_then(Decision::request);
     let loaded = || {
@@ -461,6 +464,37 @@ pub(super) fn view(context: &StepContext<'_>, step: &DebugStep, state: &StepStat
         counters: counters(context, state),
         gateway: state.gateway.as_ref().map(gateway),
         router: router(context, step),
+        replicas: replicas(state),
+    }
+}
+
+/// What a decision of an autoscaler shows: what its rule read, and what stood between the wish and the number of replicas.
+fn scaling(context: &StepContext<'_>, decision: &ScalingDecision, state: &StepState) -> StepView {
+    let limit = TestView {
+        name: decision.limit.name(),
+        need: Some(decision.wished),
+        have: Some(decision.desired),
+        sentence: sentences::scaling_limit(decision),
+    };
+    StepView {
+        step: context.place,
+        steps: context.count,
+        time_s: decision.time_us / 1e6,
+        replica: None,
+        verdict: "scaled",
+        sentence: sentences::scaling(decision),
+        candidate: None,
+        for_request: None,
+        test: Some(limit),
+        rule: rules::SCALING,
+        queue: None,
+        memory_test: None,
+        limits: None,
+        kv: None,
+        adapters: None,
+        counters: None,
+        gateway: None,
+        router: None,
         replicas: replicas(state),
     }
 }

@@ -151,7 +151,7 @@ fn lanes(run: &Run, time: &[[TimeColumns; 4]], window: &ChartWindow) -> Chart {
 /// Whether a replica is in a state at a time.
 type InState = fn(&ReplicaLife, f64) -> bool;
 
-/// How many replicas are ready, start and drain, one above the other, at every change.
+/// How many replicas are ready, start and drain, one above the other, at every change; and how many autoscalers wish for.
 fn replica_count(run: &Run, window: &ChartWindow) -> Chart {
     // The ranks of a replica live and end together.
     let lives: Vec<&ReplicaLife> = run.report.replicas.iter().filter(|life| life.rank == 0).collect();
@@ -179,7 +179,27 @@ fn replica_count(run: &Run, window: &ChartWindow) -> Chart {
             series.push(stair(role, &seconds, &y, &y0));
         }
     }
+    series.extend(wished(run, window));
     window.chart_from_zero("replica_count", "replicas", series)
+}
+
+/// How many replicas the rules of all pools wish for together, before anything bounds that; none where not every pool has a rule.
+fn wished(run: &Run, window: &ChartWindow) -> Option<Series> {
+    let mut latest: Vec<Option<u32>> = vec![None; run.report.pools.len()];
+    let (mut x, mut y): (Vec<f64>, Vec<f64>) = (Vec::new(), Vec::new());
+    for decision in run.report.scaling.iter().filter(|decision| decision.time_us < window.end_us) {
+        latest[usize::from(decision.pool)] = Some(decision.wished);
+        let Some(sum) = latest.iter().copied().sum::<Option<u32>>() else { continue };
+        if decision.time_us <= window.start_us {
+            x.clear();
+            y.clear();
+        }
+        x.push(decision.time_us.max(window.start_us) / 1e6);
+        y.push(sum.into());
+    }
+    y.push(*y.last()?);
+    x.push(window.end_us / 1e6);
+    Some(Series { role: Role::Expected, mark: Mark::Step, x, y, ..Series::default() })
 }
 
 /// An area between steps: each value holds until the next change.
@@ -387,6 +407,28 @@ mod tests {
                 .abs()
                 < 1e-6
         );
+    }
+
+    #[test]
+    fn the_wish_of_a_rule_stands_above_the_replicas_that_it_gets() {
+        let settings = [
+            ("workload.rate_rps", "4"),
+            ("workload.duration_s", "120"),
+            ("fleet.autoscaling.kind", "hpa"),
+            ("fleet.autoscaling.max", "3"),
+            ("fleet.cold_start.delay_s", "20"),
+        ];
+        let run = Run::simulate(&Scenario::of_version(4).with(&settings).unwrap(), None).unwrap();
+        let charts = all(&run, &ViewOptions::default());
+        let [.., top, wished] = &view(&charts, "replica_count").series[..] else { panic!("no wish") };
+        assert_eq!((wished.role, wished.mark), (Role::Expected, Mark::Step));
+        let most = |series: &Series| series.y.iter().copied().fold(0.0, f64::max);
+        assert!(most(wished) > 3.0 && most(top) <= 3.0, "{} of {}", most(wished), most(top));
+        let decided: Vec<f64> = run.report.scaling.iter().map(|decision| decision.time_us / 1e6).collect();
+        assert_eq!(wished.x[..wished.x.len() - 1], decided[..wished.x.len() - 1]);
+        let without = Run::simulate(&Scenario::of_version(4).with(&settings[..2]).unwrap(), None).unwrap();
+        let charts = all(&without, &ViewOptions::default());
+        assert!(view(&charts, "replica_count").series.iter().all(|series| series.role != Role::Expected));
     }
 
     #[test]

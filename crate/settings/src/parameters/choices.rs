@@ -162,17 +162,17 @@ pub(super) mod workload;
 
 pub use foreign::{
     ADAPTER_MEMORY, ALL_TO_ALL, ARRIVALS_PER, AT_CAP, CAPACITY_POLICY, CHUNKING_POLICY, COUNT_SOURCE,
-    GATEWAY_CHARGE, GATEWAY_CLIENT, HOST_CONNECTOR, HOST_EVICTION, INDEX_KIND, KERNEL_ENGINE, KV_FORMAT,
-    LOAD_POLICY, MISS_TARGET, OUTPUT_ACCOUNTING, OUTPUT_PREDICTION, PRICE_KIND, QUEUE_CLIENT, RADIX_EVICTION,
-    RANK_CHOICE, RETRACTION_POLICY, RETRY_KIND, ROUTER, SCHEDULE_POLICY, SCHEDULER, TOKEN_COST, VLLM_VERSION,
-    WEIGHTS,
+    DRAIN_PICK, GATEWAY_CHARGE, GATEWAY_CLIENT, HOST_CONNECTOR, HOST_EVICTION, INDEX_KIND, KERNEL_ENGINE,
+    KV_FORMAT, LOAD_POLICY, MISS_TARGET, OUTPUT_ACCOUNTING, OUTPUT_PREDICTION, PRICE_KIND, QUEUE_CLIENT,
+    RADIX_EVICTION, RANK_CHOICE, RETRACTION_POLICY, RETRY_KIND, ROUTER, SCALING_METRIC, SCHEDULE_POLICY,
+    SCHEDULER, TOKEN_COST, VLLM_VERSION, WEIGHTS,
 };
 pub use gateway::{GatewayKind, GatewayWindow, OverQuota, PredictKind, TimeoutKind};
 pub use service::{
-    Allocation, Corrections, CostKind, DisaggregationKind, DisaggregationPolicy, FairLift, HostOverhead,
-    KvLoadFailure, KvPool, LoraKernels, MemoryPlan, ModelAttention, ModelStateKind, ModelWindowKind,
-    NodeNetwork, Order, PredictionOf, Preemption, PrefillRouter, RankPasses, SpecAcceptance, SpecGate,
-    SpecMethod, TransferSharing,
+    Allocation, Autoscaler, ColdStartKind, Corrections, CostKind, DisaggregationKind, DisaggregationPolicy,
+    FairLift, HostOverhead, KvLoadFailure, KvPool, LoraKernels, MemoryPlan, ModelAttention, ModelStateKind,
+    ModelWindowKind, NodeNetwork, Order, PlannerTarget, PredictionOf, Preemption, PrefillRouter, RankPasses,
+    SpecAcceptance, SpecGate, SpecMethod, TransferSharing,
 };
 pub use workload::{
     ArrivalKind, ClientKind, CurveKind, CurveSampling, LengthCurveKind, LengthKind, LengthSource, Loop,

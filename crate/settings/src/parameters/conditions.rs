@@ -51,6 +51,17 @@ pub(super) const COUNTS_GRAPHS: Condition = all(&[
 /// LoRA kernels of vLLM that are launched one by one above the captured size.
 pub(super) const LAUNCHES_ADAPTERS: Condition =
     all(&[HAS_ADAPTERS, SLOTS, ON_HARDWARE, when_in(Id::LoraKernels, &["newer"])]);
+/// A rule chooses the number of replicas; one with a metric and a target; one with a tolerance.
+pub(super) const SCALES: Condition = when_not_in(Id::ScalingKind, &["schedule"]);
+pub(super) const SCALES_BY_TARGET: Condition = when_in(Id::ScalingKind, &["hpa", "apa", "kpa"]);
+pub(super) const SCALES_BY_RATIO: Condition =
+    when_in(Id::ScalingKind, &["hpa", "apa", "kpa", "keda", "keda_tokens"]);
+/// The number of replicas of the first pool changes during the run.
+pub(super) const COUNT_CHANGES: Condition = any(&[SCALES, when_not_in(Id::PoolSchedule, &[""])]);
+/// Replicas may start during the run, of some pool.
+pub(super) const STARTS_REPLICAS: Condition = any(&[COUNT_CHANGES, when_not_in(Id::Pools, &[""])]);
+/// The time that they take is put together of its parts.
+pub(super) const STARTS_IN_PARTS: Condition = all(&[STARTS_REPLICAS, when_in(Id::ColdStartKind, &["parts"])]);
 /// A GPU of one's own.
 pub(super) const OWN_GPU: Condition =
     all(&[when_in(Id::FleetGpu, &["own"]), when_in(Id::CostKind, &["roofline"])]);

@@ -44,7 +44,14 @@ ids! {
     MemoryPlan VllmVersion MemoryMargin KvCacheGib Replicas DataParallel RankPasses SyncInterval RankChoice ApiServers
     ExpertParallel AllToAll Pools Disaggregation PrefillReplicas DecodePool HandoverPolicy HandoverThreshold IslTokens IslRatio
     PrefillBusy DecodeBusy PrefillRouter TransferRate TransferBase TransferSharing HandoverRoute KvLoadFailure FailingLoads
-    PoolSchedule StartUp Router ChunkTokens BlockSize
+
+    ScalingKind PoolSchedule ScalingMetric ScalingTarget OptimizationTarget ScalingTtft ScalingItl
+    ScalingPrefillSpeed ScalingMin ScalingMax ScalingInterval ScrapeInterval ScrapeDelay ScalingWindow
+    ScalingTolerance UpCooldown DownCooldown StepUp StepDown DrainPick
+    ColdStartKind StartUp StartMachine StartImage StartImageRate StartWeightsRate StartCompile StartProbe
+    StartVariation
+
+    Router ChunkTokens BlockSize
     Allocation Watermark Preemption SwapRate SwapSpace KvBytesPerToken PrefixCache
     HostCacheGib HostCacheConnector HostCacheEviction HostCacheThreshold HostCachePrompts HostCacheLazy
     HostCacheRate HostCacheBase MaxTotalTokens

@@ -12,6 +12,7 @@ mod queue;
 mod replicas;
 mod routing;
 mod run;
+mod scaling;
 mod traffic;
 
 /// The rows, by [`Id`].
@@ -20,6 +21,8 @@ pub static TABLE: [Parameter; Id::ALL.len()] = by_id(&[
     queue::ROWS,
     gateway::ROWS,
     replicas::ROWS,
+    scaling::ROWS,
+    replicas::SERVING,
     routing::ROWS,
     model::ROWS,
     clients::ROWS,

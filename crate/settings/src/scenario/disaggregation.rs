@@ -120,6 +120,7 @@ impl Scenario {
         let is_set = [
             (Id::Pools, !self.text(Id::Pools).is_empty()),
             (Id::PoolSchedule, !self.text(Id::PoolSchedule).is_empty()),
+            (Id::ScalingKind, self.autoscales()),
             (Id::DataParallel, self.data_parallel_size() > 1),
             (Id::HostCacheGib, self.is_active(Id::HostCacheGib) && self.number(Id::HostCacheGib) > 0.0),
         ];

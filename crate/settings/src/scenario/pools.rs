@@ -6,6 +6,7 @@ use servescope_engine::{CountChange, Fleet, FleetConfig, KvRole, Pool, PoolConfi
 use super::Scenario;
 use super::adapters::AdapterRanks;
 use crate::diagnostic::{Diagnostic, Reason};
+use crate::parameters::choices::{self, ColdStartKind};
 use crate::parameters::{Id, Value, string_list};
 
 /// Most pools beside the first one.
@@ -100,6 +101,7 @@ impl Scenario {
         self.is_active(Id::Replicas)
             && (!self.text(Id::Pools).is_empty()
                 || !self.text(Id::PoolSchedule).is_empty()
+                || self.autoscales()
                 || self.is_disaggregated())
     }
 
@@ -120,6 +122,7 @@ impl Scenario {
         // One replica unless it says otherwise, and as many all the time: the counts of the first pool are its own.
         pool.scenario.reset(Id::Replicas);
         pool.scenario.reset(Id::PoolSchedule);
+        pool.scenario.reset(Id::ScalingKind);
         for setting in text.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
             let Some((name, value)) = setting.split_once('=') else {
                 let reason = Reason::new("pool_form").text("value", setting);
@@ -186,8 +189,10 @@ impl Scenario {
             let made = || {
                 Ok(Pool {
                     name: of.name.clone(),
-                    schedule: scenario.count_changes()?,
-                    start_up_us: scenario.number(Id::StartUp) * 1e6,
+                    schedule: if scenario.autoscales() { Vec::new() } else { scenario.count_changes()? },
+                    autoscaling: scenario.autoscaling(),
+                    cold_start: scenario.cold_start(ranks),
+                    drain_choice: scenario.chosen(choices::DRAIN_PICK),
                     scheduler: None,
                     ..Pool::new(
                         PoolConfig {
@@ -225,18 +230,25 @@ impl Scenario {
                 .iter()
                 .map(|change| format!("{}:{}", change.time_us / 1e6, 2 * change.replicas))
                 .collect();
-            let replicas = (Id::Replicas, Value::Number(2.0 * pool.number(Id::Replicas)));
+            let twice = |id: Id| (id, Value::Number(2.0 * pool.number(id)));
             let schedule =
                 (!schedule.is_empty()).then(|| (Id::PoolSchedule, Value::Text(schedule.join(","))));
-            let prefill = (Id::PrefillReplicas, Value::Number(2.0 * pool.number(Id::PrefillReplicas)));
-            let prefill = pool.is_disaggregated().then_some(prefill);
-            Some([replicas].into_iter().chain(schedule).chain(prefill).collect())
+            let bounds = pool.autoscales().then(|| [Id::ScalingMin, Id::ScalingMax].map(twice));
+            let prefill = pool.is_disaggregated().then(|| twice(Id::PrefillReplicas));
+            let counts = [twice(Id::Replicas)].into_iter().chain(bounds.into_iter().flatten()).chain(prefill);
+            Some(counts.chain(schedule).collect())
         })
     }
 
     /// The same fleet whose replicas are ready as soon as they are asked for.
     pub fn without_cold_start(&self) -> Option<Self> {
-        self.with_in_each_pool(|_| Some(vec![(Id::StartUp, Value::Number(0.0))]))
+        let at_once = || {
+            vec![
+                (Id::ColdStartKind, ColdStartKind::ID.value(ColdStartKind::Total)),
+                (Id::StartUp, Value::Number(0.0)),
+            ]
+        };
+        self.with_in_each_pool(|_| Some(at_once()))
     }
 
     /// The same fleet with these settings in each pool, which depend on the pool's own; none where a pool cannot have them.
@@ -272,6 +284,7 @@ impl Scenario {
     /// What is wrong with the pools and their numbers of replicas; and what does not fit together in one of them.
     pub(super) fn pool_problems(&self) -> Vec<Diagnostic> {
         let mut problems: Vec<Diagnostic> = self.count_changes().err().into_iter().collect();
+        problems.extend(self.scaling_problem());
         problems.extend(self.disaggregation_problems());
         if self.text(Id::Pools).is_empty() && !self.is_disaggregated() {
             return problems;
@@ -282,7 +295,10 @@ impl Scenario {
                 for (place, pool) in pools.iter().enumerate().skip(1) {
                     let own = pool.scenario.service_problems();
                     let schedule = pool.scenario.count_changes().err();
-                    problems.extend(own.into_iter().chain(schedule).map(|error| at_pool(place + 1, error)));
+                    let scaling = pool.scenario.scaling_problem();
+                    problems.extend(
+                        own.into_iter().chain(schedule).chain(scaling).map(|error| at_pool(place + 1, error)),
+                    );
                 }
             }
         }

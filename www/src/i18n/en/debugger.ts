@@ -22,6 +22,7 @@ export const debuggerTexts = area('debugger', {
   'kind.preemption': 'Preemption',
   'kind.load': 'Adapter load',
   'kind.drafts': 'Drafts dropped or padded',
+  'kind.scaling': 'Change of the number of replicas',
   'kind.previous': 'Previous',
   'kind.next': 'Next',
   'file': 'Save step as JSON',

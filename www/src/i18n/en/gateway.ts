@@ -89,6 +89,7 @@ export const gateway = area('gateway', {
   'story.attainment': 'SLO met',
   'story.jain': 'Jain index of SLO met (1 = all clients equal)',
   'story.ttft_p50': 'Median TTFT, all',
+  'story.gpu_hours': 'GPU hours billed',
   'story.ttft_p99': 'P99 TTFT, all',
   'story.queue_mean': 'Mean queueing delay',
   'story.tpot_mean': 'Mean time per output token (TPOT)',

@@ -89,6 +89,7 @@ export const gateway: Translation<typeof english> = {
   'story.attainment': 'SLO 达成率',
   'story.jain': '达成率的 Jain 指数（1 表示各客户端相同）',
   'story.ttft_p50': 'TTFT 中位数（全体）',
+  'story.gpu_hours': '计费的 GPU 小时',
   'story.ttft_p99': 'P99 TTFT（全体）',
   'story.queue_mean': '平均排队时间',
   'story.tpot_mean': '平均每输出 token 时间（TPOT）',

@@ -8,8 +8,9 @@ use servescope_engine::gateway::config::{Charge, RetryKind};
 use servescope_engine::gateway::load::LoadPolicy;
 use servescope_engine::queue::{Client, OutputAccounting, Prediction, TokenCost};
 use servescope_engine::{
-    AdapterMemory, CapacityPolicy, ChunkingPolicy, CountSource, HostEviction, IndexKind, MissTarget,
-    OffloadConnector, RadixEviction, RankChoice, RetractionPolicy, RouterKind, SchedulePolicy, SchedulerKind,
+    AdapterMemory, CapacityPolicy, ChunkingPolicy, CountSource, DrainChoice, HostEviction, IndexKind,
+    MissTarget, OffloadConnector, RadixEviction, RankChoice, RetractionPolicy, RouterKind, ScalingMetric,
+    SchedulePolicy, SchedulerKind,
 };
 use servescope_workload::ArrivalsPer;
 use servescope_workload::sessions::AtCap;
@@ -72,6 +73,18 @@ foreign_choices! {
         RoundRobin = "round_robin",
         FewestRequests = "total_requests",
         External = "external",
+    }
+
+    ScalingMetric (SCALING_METRIC = ScalingMetric) {
+        NumRequestsWaiting = "num_requests_waiting",
+        Concurrency = "concurrency",
+        KvCacheUsage = "kv_cache_usage_perc",
+    }
+
+    DrainChoice (DRAIN_PICK = DrainPick) {
+        Newest = "newest",
+        LeastLoaded = "least_loaded",
+        Random = "random",
     }
 
     AllToAll (ALL_TO_ALL = AllToAll) {

@@ -228,6 +228,44 @@ choices! {
         Regenerate = "regenerate",
     }
 
+    /// What sets the number of replicas during a run.
+    Autoscaler (ID = ScalingKind) {
+        /// Given times.
+        Schedule = "schedule",
+        /// Kubernetes' horizontal pod autoscaler.
+        Hpa = "hpa",
+        /// KEDA on waiting requests.
+        Keda = "keda",
+        /// KEDA on prompt tokens and KV memory.
+        KedaTokens = "keda_tokens",
+        /// `AIBrix`'s autoscaler for pods.
+        Apa = "apa",
+        /// Knative's autoscaler as `AIBrix` has it.
+        Kpa = "kpa",
+        /// llm-d's workload variant autoscaler by saturation.
+        WvaSaturation = "wva_saturation",
+        /// Dynamo's load planner.
+        DynamoLoad = "dynamo_load",
+    }
+
+    /// What Dynamo's load planner holds.
+    PlannerTarget (ID = OptimizationTarget) {
+        /// Throughput, by bounds on shares.
+        Throughput = "throughput",
+        /// Latency, by lower bounds on shares.
+        Latency = "latency",
+        /// Latency targets, by estimates.
+        Sla = "sla",
+    }
+
+    /// How the time is given that a replica takes to start.
+    ColdStartKind (ID = ColdStartKind) {
+        /// As a whole.
+        Total = "total",
+        /// By its parts.
+        Parts = "parts",
+    }
+
     /// The model of iteration times.
     CostKind (ID = CostKind) {
         /// Linear in tokens and requests.

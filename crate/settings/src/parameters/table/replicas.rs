@@ -3,9 +3,9 @@
 use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices::{self, GPU_NAMES, MODEL_NAMES};
 use crate::parameters::conditions::{
-    APART, BY_ISL, BY_OFFLOADING, BY_PREFILL_LOAD, BY_SIMPLE_CPU, FORMATS, FORMS_AHEAD, HARDWARE,
-    HAS_ADAPTERS, HOST_CACHE, IN_LOCKSTEP, LINEAR, ON_HARDWARE, PAGED, SLOTS, SWAPS, above, any, when_in,
-    when_not_in,
+    APART, BY_ISL, BY_OFFLOADING, BY_PREFILL_LOAD, BY_SIMPLE_CPU, COUNT_CHANGES, FORMATS, FORMS_AHEAD,
+    HARDWARE, HAS_ADAPTERS, HOST_CACHE, IN_LOCKSTEP, LINEAR, ON_HARDWARE, PAGED, SLOTS, SWAPS, above, any,
+    when_in, when_not_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -137,16 +137,16 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::FailingLoads, row("fleet.disaggregation.failing_loads", "dfl", "fleet", number(0.0, 1.0, 0.0)).linear(0.0, 0.5, 0.01)
         .when(&[APART])
         .doc("Failed pulls", "The share of pulls that fail at one of their blocks, drawn by the seed.")),
-    (Id::PoolSchedule, row("fleet.autoscaling.schedule", "asc", "fleet", Kind::Text { most: 2000 })
-        .doc("Replicas over time", "The number of replicas from given times (seconds) on, as 60:4,300:1; before the first time, the number above. Surplus replicas get no new requests, finish those that they have, and stop.")),
-    (Id::StartUp, row("fleet.cold_start.delay_s", "csd", "fleet", number(0.0, 86_400.0, 60.0)).unit("s").linear(0.0, 600.0, 1.0)
-        .when(&[any(&[when_not_in(Id::PoolSchedule, &[""]), when_not_in(Id::Pools, &[""])])])
-        .doc("Start-up delay", "From the decision to start a replica until it can be given requests: node, image, weights, compilation and graphs. The replica is billed from the decision on, and starts with empty caches.")),
+];
+
+/// Rows of the router, KV cache and adapter memory.
+#[rustfmt::skip]
+pub(super) const SERVING: &[(Id, Parameter)] = &[
     (Id::Router, row("fleet.router", "rt", "fleet", choice(choices::ROUTER))
         .when(&[any(&[
             above(Id::Replicas, 1.0),
             when_not_in(Id::Pools, &[""]),
-            when_not_in(Id::PoolSchedule, &[""]),
+            COUNT_CHANGES,
         ])])
         .doc("Router", "Load-balancing policy; requests do not migrate. One with the name of a system decides by that system's rule, and by what its router knows. Prefix affinity takes the replica that was sent the longest matching prefix, adapter affinity one that was sent the adapter, unless it is overloaded; what many requests share is kept on many replicas.")),
     (Id::ChunkTokens, row("scheduler.chunk_tokens", "chk", "queue", whole(1.0, 1_000_000.0, 512.0)).unit("tokens").log(16.0, 8192.0, 1.0)
