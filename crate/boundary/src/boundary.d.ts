@@ -1097,6 +1097,24 @@ export type GroupRow = {
   attainment_all: number | null,
 };
 
+/** The way of the requests that were handed over, means over those that came to their decode replicas. */
+export type HandoverUse = {
+  /** How many. */
+  requests: number,
+  /** Of all requests that were served to their end, the share of them. */
+  share: number,
+  /** KV blocks that were pulled. */
+  pulled_blocks: number,
+  /** From the end of the prompt until the pull began: through the router, and until the decode replica had memory. */
+  mean_wait_s: number,
+  /** How long a pull took. */
+  mean_pull_s: number,
+  /** How long it would have taken with the links to itself. */
+  mean_alone_s: number,
+  /** From the end of the prompt to the first iteration at the decode replica. */
+  mean_handover_s: number,
+};
+
 /** The headline numbers of a run by key path; null where the run has too few requests for one. */
 export type Headline = { [key in string]: number | null };
 
@@ -1908,9 +1926,9 @@ export type ReplicaRow = {
   stop_s: number | null,
   /** How long it is billed up to the end of the run. */
   billed_s: number,
-  /** Requests that the router gave it. */
+  /** Requests that the router gave it; one that is handed over counts at both of its replicas. */
   requests: number,
-  /** Of these, served to the end. */
+  /** Of these, served to the end, or to the end of the prompt. */
   completed: number,
   /** Iterations. */
   iterations: number,
@@ -2792,6 +2810,8 @@ export type Summary = {
   speculation?: SpeculationUse,
   /** What data-parallel ranks lost by running every pass together; missing where none did. */
   ranks?: RankUse,
+  /** What it cost to hand requests over from prefill to decode replicas; missing where none was. */
+  handovers?: HandoverUse,
   /** The replicas over time; missing where their number never changed. */
   scaling?: ScalingUse,
   /** What the router believed of it; missing where it keeps no index. */
