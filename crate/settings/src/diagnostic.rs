@@ -91,7 +91,6 @@ pub const CODES: &[&str] = &[
     "budget_below_running",
     "lockstep_in_stages",
     "lockstep_with_host_cache",
-    "disaggregation_needs_two",
     "disaggregation_beside",
     "disaggregation_groups",
     "disaggregation_differs",

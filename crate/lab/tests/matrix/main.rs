@@ -267,6 +267,22 @@ const SCALING_LOAD: &[(&str, &str)] = &[
     ("fleet.cold_start.probe_s", "1"),
 ];
 
+/// Bursts of prompts with a shared beginning on two prefill and two decode replicas with slow links.
+const HANDOVER_LOAD: &[(&str, &str)] = &[
+    ("workload.rate_rps", "12"),
+    ("workload.duration_s", "10"),
+    ("workload.arrivals.cv", "4"),
+    ("workload.adapters.count", "0"),
+    ("workload.output_tokens.high", "60"),
+    ("workload.input_tokens.high", "250"),
+    ("workload.prefix.kind", "tree"),
+    ("workload.prefix.system_tokens", "200"),
+    ("fleet.replicas", "4"),
+    ("fleet.disaggregation.kind", "nixl"),
+    ("fleet.disaggregation.prefill_replicas", "2"),
+    ("fleet.transfer.gb_per_s", "1"),
+];
+
 /// What all have: a pair of GPU and model whose operators were timed, and curves that change within the run.
 const COMMON: [(&str, &str); 10] = [
     ("fleet.gpu", "a100_80_sxm"),
@@ -306,6 +322,7 @@ fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
             RANK_LOAD,
             EXPERT_LOAD,
             SCALING_LOAD,
+            HANDOVER_LOAD,
         ])
         .map(load)
         .collect()
@@ -330,7 +347,7 @@ fn cell(
     let context = NoteContext { purpose: aim(id), ..NoteContext::default() };
     let path = id.row().id;
     // The loads behind the others are for the settings of vLLM v1, the largest CUDA graph, routers, host memory, SGLang, TensorRT-LLM,
-    // ranks, experts and autoscalers alone.
+    // ranks, experts, autoscalers and prefill and decode apart alone.
     let loads = match id {
         Id::CapturedTokens => &loads[..LOADS.len() + 2],
         _ if path == "fleet.router_index.host_weight" => &loads[LOADS.len() + 3..=LOADS.len() + 3],
@@ -342,7 +359,10 @@ fn cell(
             &loads[LOADS.len() + 7..=LOADS.len() + 7]
         }
         Id::ExpertParallel | Id::AllToAll => &loads[LOADS.len() + 8..=LOADS.len() + 8],
-        _ if OF_SCALING.iter().any(|of| path.starts_with(of)) => &loads[LOADS.len() + 9..],
+        _ if OF_SCALING.iter().any(|of| path.starts_with(of)) => &loads[LOADS.len() + 9..=LOADS.len() + 9],
+        _ if path.starts_with("fleet.disaggregation") || path.starts_with("fleet.transfer") => {
+            &loads[LOADS.len() + 10..=LOADS.len() + 10]
+        }
         // TensorRT-LLM cuts prompts, too, where that is asked for.
         _ if is_of_vllm_v1(id) || id == Id::ChunkedPrefill => &loads[..=LOADS.len()],
         _ => &loads[..LOADS.len()],

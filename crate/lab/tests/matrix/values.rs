@@ -75,6 +75,7 @@ fn texts(id: Id) -> Vec<Value> {
             &["rpm|tpm|concurrency|queue|kv|ttft", "kv", "none", "tpm|rpm|kv", "queue|concurrency"]
         }
         Id::CapacityGrid => &["workload.input_tokens.high=200,250"],
+        Id::DecodePool => &["scheduler.max_num_batched_tokens=64"],
         _ => &["END"],
     };
     words.iter().map(|&text| Value::Text(text.to_owned())).collect()

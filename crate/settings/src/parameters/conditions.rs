@@ -34,8 +34,10 @@ pub(super) const FORMATS: &[Condition] = &[when_in(Id::CostKind, &["roofline", "
 pub(super) const IN_LOCKSTEP: Condition =
     all(&[above(Id::DataParallel, 1.0), when_in(Id::SchedulerKind, &["vllm_v1", "sglang", "trtllm"])]);
 /// Prefill and decode are apart.
-pub(super) const APART: Condition =
-    all(&[when_in(Id::Disaggregation, &["nixl"]), when_in(Id::SchedulerKind, &["vllm_v1"])]);
+pub(super) const APART: Condition = all(&[when_in(Id::Disaggregation, &["nixl"]), SPLITS]);
+/// There are replicas for both.
+pub(super) const SPLITS: Condition =
+    all(&[when_in(Id::SchedulerKind, &["vllm_v1"]), above(Id::Replicas, 1.0)]);
 /// Those whose rule looks at what is not cached of a prompt, and at the load of the prefill replica.
 pub(super) const BY_ISL: Condition =
     all(&[APART, when_in(Id::HandoverPolicy, &["isl_bounding", "isl_or_load"])]);

@@ -107,11 +107,6 @@ impl Scenario {
         }
         let path = Id::Disaggregation.row().id;
         let mut problems = Vec::new();
-        if self.whole(Id::Replicas) < 2 {
-            let message =
-                format!("{path}: prefill and decode apart need at least two replicas (fleet.replicas)");
-            problems.push(Diagnostic::error("disaggregation_needs_two", path, message));
-        }
         let beside = |id: Id| {
             let other = id.row().id;
             let message = format!("{path}: prefill and decode apart are not simulated beside {other}");
@@ -155,5 +150,70 @@ impl Scenario {
                 format!("{path}: {taken} of the replicas compute prompts, so that one is left to decode");
             Diagnostic::note("prefill_replicas_cut", path, message).number("value", taken.into())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(settings: &[(&str, &str)]) -> Scenario {
+        let own = [
+            ("scheduler.kind", "vllm_v1"),
+            ("cost.kind", "kernels"),
+            ("fleet.gpu", "h100_sxm"),
+            ("fleet.model", "qwen3-8b"),
+            ("fleet.replicas", "6"),
+            ("fleet.disaggregation.kind", "nixl"),
+        ];
+        let mut scenario = Scenario::default();
+        for (path, value) in own.iter().chain(settings) {
+            scenario.set_text(path, value).unwrap();
+        }
+        scenario
+    }
+
+    #[test]
+    fn replicas_are_divided_and_one_is_left_to_decode() {
+        let counts = |prefill: &str| {
+            let pools = with(&[("fleet.disaggregation.prefill_replicas", prefill)]).fleet_pools().unwrap();
+            let of = |place: usize| (pools[place].role, pools[place].scenario.whole(Id::Replicas));
+            [of(0), of(1)]
+        };
+        let [producer, consumer] = [Some(KvRole::Producer), Some(KvRole::Consumer)];
+        assert_eq!(counts("2"), [(producer, 2), (consumer, 4)]);
+        assert_eq!(counts("9"), [(producer, 5), (consumer, 1)]);
+        let note = with(&[("fleet.disaggregation.prefill_replicas", "9")]).prefill_replicas_note();
+        assert_eq!(note.map(|note| note.code), Some("prefill_replicas_cut"));
+        assert!(with(&[]).prefill_replicas_note().is_none());
+        // One replica serves whole requests.
+        assert!(with(&[("fleet.replicas", "1")]).disaggregation().is_none());
+    }
+
+    /// 147,456 bytes a token (36 layers, 8 heads of 128 at 16 bits, twice), as Mooncake has it.
+    #[test]
+    fn a_block_takes_its_bytes_over_the_link_of_each_gpu() {
+        let block_us = |settings: &[(&str, &str)]| with(settings).kv_transfer(KvRole::Producer).block_us;
+        let rate = ("fleet.transfer.gb_per_s", "18.25");
+        assert_eq!(block_us(&[rate]), 147_456.0 * 16.0 / 18.25e3);
+        assert_eq!(block_us(&[rate, ("fleet.tensor_parallel", "2")]), 147_456.0 * 8.0 / 18.25e3);
+    }
+
+    #[test]
+    fn decode_replicas_may_differ_but_not_in_the_model() {
+        let problems = |text: &str| -> Vec<&str> {
+            let scenario = with(&[("fleet.disaggregation.decode", text)]);
+            scenario.pool_problems().into_iter().map(|problem| problem.code).collect()
+        };
+        assert_eq!(problems("fleet.gpu=h200_sxm,fleet.tensor_parallel=2"), Vec::<&str>::new());
+        assert_eq!(problems("fleet.model=qwen3-32b"), ["disaggregation_differs"]);
+        assert_eq!(problems("scheduler.block_size=32"), ["disaggregation_differs"]);
+        assert_eq!(problems("fleet.router=random"), ["bad_pool"]);
+        let beside = |path: &str, value: &str| -> Vec<&str> {
+            with(&[(path, value)]).pool_problems().into_iter().map(|problem| problem.code).collect()
+        };
+        assert_eq!(beside("fleet.pools", "fleet.gpu=l4"), ["disaggregation_beside"]);
+        assert_eq!(beside("fleet.autoscaling.schedule", "60:4"), ["disaggregation_beside"]);
+        assert_eq!(beside("fleet.autoscaling.kind", "hpa"), ["disaggregation_beside"]);
     }
 }

@@ -123,7 +123,6 @@ export const diagnostics = area('diagnostics', {
   policy_without_priority: 'SGLang supports priorities with FCFS and LOF only, not with {policy}.',
   stuck_at_gateway: '{requests} {requests|request waits|requests wait} at the gateway for KV memory or a concurrency slot that never becomes free.',
   missing_part: 'A part of the page could not be downloaded. Check the network and try again.',
-  disaggregation_needs_two: 'Prefill and decode apart need at least two replicas: one computes prompts, one decodes.',
   disaggregation_beside: 'Prefill and decode apart are not simulated beside {name}.',
   disaggregation_groups: 'KV blocks are handed over of models whose layers all keep every token; this one has layers with a window or a state.',
   disaggregation_differs: 'Prefill and decode replicas need the same scheduler, model, KV format and KV block size.',

@@ -119,7 +119,6 @@ export const diagnostics: Translation<typeof english> = {
   policy_without_priority: 'SGLang 只在 FCFS 与 LOF 下支持优先级，不支持 {policy}。',
   stuck_at_gateway: '{requests} 个请求在网关等待永远不会空出来的 KV 显存或并发槽位。',
   missing_part: '页面的一部分下载失败，请检查网络后重试。',
-  disaggregation_needs_two: '预填充与解码分离至少需要两个副本：一个计算提示词，一个解码。',
   disaggregation_beside: '预填充与解码分离不能与{name}一起模拟。',
   disaggregation_groups: '只有所有层都保留全部 token 的模型才能移交 KV 块；这个模型有带窗口或状态的层。',
   disaggregation_differs: '预填充副本与解码副本须有相同的调度器、模型、KV 格式与 KV 块大小。',

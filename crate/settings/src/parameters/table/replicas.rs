@@ -4,8 +4,8 @@ use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices::{self, GPU_NAMES, MODEL_NAMES};
 use crate::parameters::conditions::{
     APART, BY_ISL, BY_OFFLOADING, BY_PREFILL_LOAD, BY_SIMPLE_CPU, COUNT_CHANGES, FORMATS, FORMS_AHEAD,
-    HARDWARE, HAS_ADAPTERS, HOST_CACHE, IN_LOCKSTEP, LINEAR, ON_HARDWARE, PAGED, SLOTS, SWAPS, above, any,
-    when_in, when_not_in,
+    HARDWARE, HAS_ADAPTERS, HOST_CACHE, IN_LOCKSTEP, LINEAR, ON_HARDWARE, PAGED, SLOTS, SPLITS, SWAPS, above,
+    any, when_in, when_not_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -90,7 +90,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::Pools, row("fleet.pools", "pls", "fleet", Kind::Text { most: 4000 })
         .doc("More pools", "Replicas that differ from those above, behind the same router: a text for each pool, with a bar between pools and a comma between settings. Settings that a pool does not name are as above; without a number of replicas it has one.")),
     (Id::Disaggregation, row("fleet.disaggregation.kind", "dis", "fleet", choice(choices::DisaggregationKind::ID))
-        .when(&[when_in(Id::SchedulerKind, &["vllm_v1"])])
+        .when(&[SPLITS])
         .doc("Prefill and decode apart", "Off: every replica serves whole requests. NIXL: prefill replicas compute prompts and keep their KV blocks, and decode replicas pull these and go on, as vLLM's NixlConnector does.")),
     (Id::PrefillReplicas, row("fleet.disaggregation.prefill_replicas", "dpn", "fleet", whole(1.0, 1023.0, 1.0)).linear(1.0, 15.0, 1.0)
         .when(&[APART])
