@@ -263,7 +263,9 @@ const SCALING_LOAD: &[(&str, &str)] = &[
     ("fleet.cold_start.delay_s", "2"),
     ("fleet.cold_start.image_gb_per_s", "20"),
     ("fleet.cold_start.weights_gb_per_s", "20"),
-    ("fleet.cold_start.compile_s", "1"),
+    ("fleet.autoscaling.ttft_s", "0.02"),
+    ("fleet.autoscaling.itl_s", "0.005"),
+    ("fleet.cold_start.compile_s", "3"),
     ("fleet.cold_start.probe_s", "1"),
 ];
 
@@ -280,6 +282,7 @@ const HANDOVER_LOAD: &[(&str, &str)] = &[
     ("fleet.replicas", "4"),
     ("fleet.disaggregation.kind", "nixl"),
     ("fleet.disaggregation.prefill_replicas", "2"),
+    ("fleet.disaggregation.threshold", "100"),
     ("fleet.transfer.gb_per_s", "1"),
 ];
 
