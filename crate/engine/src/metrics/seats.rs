@@ -68,8 +68,18 @@ fn stays(report: &Report) -> Vec<Stay> {
     for (id, result) in report.results.iter().enumerate() {
         let Some(from_us) = report.scheduled_us(id) else { continue };
         let to_us = result.finish_us.unwrap_or(end_us).max(from_us);
+        let mut stay = Stay { id, replica: report.replica(id), from_us, to_us, seat: 0 };
+        if let Some(handover) = report.handover(id) {
+            let prefilled_us = Some(handover.prefilled_us).filter(|us| !us.is_nan()).unwrap_or(to_us);
+            stays.push(Stay { replica: handover.prefill, to_us: prefilled_us.max(from_us), ..stay });
+            // Between the two it has a seat in neither batch.
+            if handover.decode_scheduled_us.is_nan() {
+                continue;
+            }
+            stay.from_us = handover.decode_scheduled_us;
+        }
         last[id] = Some(stays.len());
-        stays.push(Stay { id, replica: report.replica(id), from_us, to_us, seat: 0 });
+        stays.push(stay);
     }
     // The absences of a request are there in the order of its returns.
     for away in &report.timeline.preemption_intervals {

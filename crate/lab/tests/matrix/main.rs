@@ -263,11 +263,12 @@ const SCALING_LOAD: &[(&str, &str)] = &[
     ("fleet.cold_start.delay_s", "2"),
     ("fleet.cold_start.image_gb_per_s", "20"),
     ("fleet.cold_start.weights_gb_per_s", "20"),
-    ("fleet.autoscaling.ttft_s", "0.02"),
-    ("fleet.autoscaling.itl_s", "0.005"),
     ("fleet.cold_start.compile_s", "3"),
     ("fleet.cold_start.probe_s", "1"),
 ];
+
+/// What that has beside it where the planner's bound on TTFT is to be broken.
+const PLANNER_LOAD: (&str, &str) = ("fleet.autoscaling.ttft_s", "0.02");
 
 /// Bursts of prompts with a shared beginning on two prefill and two decode replicas with slow links.
 const HANDOVER_LOAD: &[(&str, &str)] = &[
@@ -325,6 +326,7 @@ fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
             RANK_LOAD,
             EXPERT_LOAD,
             SCALING_LOAD,
+            &[SCALING_LOAD, &[PLANNER_LOAD]].concat(),
             HANDOVER_LOAD,
         ])
         .map(load)
@@ -362,9 +364,9 @@ fn cell(
             &loads[LOADS.len() + 7..=LOADS.len() + 7]
         }
         Id::ExpertParallel | Id::AllToAll => &loads[LOADS.len() + 8..=LOADS.len() + 8],
-        _ if OF_SCALING.iter().any(|of| path.starts_with(of)) => &loads[LOADS.len() + 9..=LOADS.len() + 9],
+        _ if OF_SCALING.iter().any(|of| path.starts_with(of)) => &loads[LOADS.len() + 9..=LOADS.len() + 10],
         _ if path.starts_with("fleet.disaggregation") || path.starts_with("fleet.transfer") => {
-            &loads[LOADS.len() + 10..=LOADS.len() + 10]
+            &loads[LOADS.len() + 11..=LOADS.len() + 11]
         }
         // TensorRT-LLM cuts prompts, too, where that is asked for.
         _ if is_of_vllm_v1(id) || id == Id::ChunkedPrefill => &loads[..=LOADS.len()],
