@@ -254,8 +254,8 @@ fn prefill_apart_evens_gaps_and_loses_under_load() {
         summary(&side, 1)
     };
     let rate = "workload.rate_rps";
-    let many = [together, apart.clone()].map(|side| mean(&with(side, rate, "30")));
-    assert!(many[1] > 10.0 * many[0], "{many:?}");
+    let (whole, halves) = (mean(&with(together, rate, "30")), mean(&with(apart.clone(), rate, "30")));
+    assert!(halves > 10.0 * whole, "{whole} {halves}");
     let slow = with(apart.clone(), "fleet.transfer.gb_per_s", "2.5");
     assert!(mean(&slow) > 1.5 * mean(&summary(&apart, 1)));
 }

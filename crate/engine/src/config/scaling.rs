@@ -121,7 +121,7 @@ pub struct Autoscaling {
     pub step_down: u32,
 }
 
-/// How long a replica takes from the decision to start it until it can be given requests.
+/// A cold start: how long a replica takes from the decision to start it until it can be given requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ColdStart {
     /// Machine, image, weights, compilation and graphs, microseconds.

@@ -1,4 +1,4 @@
-//! The batch while it is formed (`PyMicroBatchScheduler`): what is left of its token budget, and how it is given to prompts.
+//! The micro-batch scheduler, the batch while it is formed (`PyMicroBatchScheduler`): what is left of its token budget, and how it is given to prompts.
 
 use servescope_workload::RequestId;
 
