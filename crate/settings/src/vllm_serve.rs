@@ -38,6 +38,7 @@ pub fn vllm_serve(scenario: &Scenario, traffic: Option<&Traffic>) -> Result<Stri
     flags.batching();
     flags.speculation();
     flags.adapters(traffic);
+    flags.disaggregation();
     flags.not_flags();
     flags.all_others();
     Ok(flags.command("vllm serve \"$MODEL\""))
@@ -298,6 +299,29 @@ impl ServerFlags<'_> {
         }
     }
 
+    /// The connector of servers that hand requests over. vLLM recommends one role for all of them: what a server does follows from what the
+    /// router asks it for.
+    fn disaggregation(&mut self) {
+        if !self.scenario.is_disaggregated() {
+            return;
+        }
+        self.covered.extend([Id::Disaggregation, Id::KvLoadFailure]);
+        let mut fields = r#""kv_connector": "NixlConnector", "kv_role": "kv_both""#.to_owned();
+        if self.scenario.is_active(Id::KvLoadFailure) {
+            let policy = self.scenario.choice(Id::KvLoadFailure);
+            fields.push_str(&format!(r#", "kv_load_failure_policy": "{policy}""#));
+        }
+        self.lines.push(format!("--kv-transfer-config '{{{fields}}}'"));
+        let none = Value::Number(0.0);
+        self.leave_out(
+            Id::PrefillReplicas,
+            &none,
+            "start so many of the servers for prompts, and a router before all of them that sends each request to one of these first (llm-d, Dynamo)",
+        );
+        self.leave_out(Id::DecodePool, &Value::Text(String::new()), "flags of the other servers");
+        self.leave_out(Id::HandoverPolicy, &Value::Choice("always"), "a rule of that router");
+    }
+
     fn not_flags(&mut self) {
         let one = Value::Number(1.0);
         self.leave_out(Id::Replicas, &one, "start as many servers, and a router before them");
@@ -409,6 +433,21 @@ mod tests {
         assert!(!text.contains("active"), "vLLM does not start with it: {text}");
         let text = reported(&[("fleet.replicas", "2"), ("gateway.concurrency", "300")]);
         assert!(text.contains("# gateway.concurrency=300: "), "{text}");
+    }
+
+    #[test]
+    fn servers_that_hand_requests_over_have_a_connector() {
+        let text = reported(&[
+            ("fleet.replicas", "6"),
+            ("fleet.disaggregation.kind", "nixl"),
+            ("fleet.disaggregation.prefill_replicas", "2"),
+            ("fleet.disaggregation.failing_loads", "0.1"),
+            ("fleet.disaggregation.kv_load_failure_policy", "recompute"),
+        ]);
+        let flag = r#"--kv-transfer-config '{"kv_connector": "NixlConnector", "kv_role": "kv_both", "kv_load_failure_policy": "recompute"}'"#;
+        assert!(text.contains(flag), "{text}");
+        assert!(text.contains("# fleet.disaggregation.prefill_replicas=2: start so many"), "{text}");
+        assert!(!reported(&[("fleet.replicas", "6")]).contains("kv-transfer-config"));
     }
 
     #[test]

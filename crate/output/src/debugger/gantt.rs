@@ -152,7 +152,9 @@ pub(super) fn gantt(
         spans[STALLED].extend(stalls.map(|phase| [phase.start_us, phase.end_us]));
         let decisions: Vec<&Decision> = index.decisions.places(id).map(|place| &decisions[place]).collect();
         let life_us = [arrival_us[id], end_us(id).min(run_end_us)];
-        fill(&mut spans, &decisions, life_us);
+        let prefilled_us =
+            report.handover(id.index()).map_or(f64::INFINITY, |handover| handover.prefilled_us);
+        fill(&mut spans, &decisions, life_us, prefilled_us);
         let phase = |(spans, phase): (&Vec<[f64; 2]>, &'static str)| GanttPhase {
             phase,
             spans_s: spans.iter().flatten().map(|us| us / 1e6).collect(),
@@ -167,8 +169,9 @@ pub(super) fn gantt(
     Gantt { from_s, to_s, count, lanes }
 }
 
-/// Adds the phases outside of the batch, and decodes in it, to prompts and stalls.
-fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 2]) {
+/// Adds the phases outside of the batch, and decodes in it, to prompts and stalls. A request whose prompt another replica computed
+/// leaves its batch with that and waits at the one that decodes.
+fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 2], prefilled_us: f64) {
     let mut waits = QUEUE;
     let (mut since_us, mut runs) = (arrival_us, false);
     let mut until = |spans: &mut Spans, time_us: f64, phase: usize, runs: bool| {
@@ -179,7 +182,12 @@ fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 
         }
         since_us = time_us;
     };
+    let mut is_handed_over = false;
     for decision in decisions {
+        if !is_handed_over && decision.time_us >= prefilled_us {
+            until(spans, prefilled_us, waits, runs);
+            (runs, is_handed_over) = (false, true);
+        }
         match decision.verdict {
             Verdict::Forwarded => until(spans, decision.time_us, GATEWAY, false),
             Verdict::Admitted | Verdict::SwappedIn => {
@@ -204,6 +212,10 @@ fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 
             | Verdict::Rejected(_)
             | Verdict::TimedOut => {}
         }
+    }
+    if !is_handed_over && end_us >= prefilled_us {
+        until(spans, prefilled_us, waits, runs);
+        runs = false;
     }
     until(spans, end_us, waits, runs);
 }
