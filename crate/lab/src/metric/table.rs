@@ -343,7 +343,7 @@ mod tests {
 
     /// Summaries that have, together, every number that there is.
     fn summaries() -> Vec<Json> {
-        let settings: [&[(&str, &str)]; 6] = [
+        let settings: [&[(&str, &str)]; 7] = [
             &[
                 ("workload.prefix.kind", "tree"),
                 ("gateway.kind", "proxy"),
@@ -362,6 +362,7 @@ mod tests {
                 ("fleet.rank_passes", "together"),
             ],
             &[("fleet.autoscaling.kind", "hpa")],
+            &[("scheduler.kind", "vllm_v1"), ("fleet.replicas", "2"), ("fleet.disaggregation.kind", "nixl")],
         ];
         let of = |settings: &&[(&str, &str)]| {
             let mut scenario = Scenario::of_version(4);
@@ -382,7 +383,7 @@ mod tests {
         }
         let is_part = |path: &String| {
             NO_METRICS.contains(&path.as_str())
-                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "speculation", "ranks", "scaling", "routing", "expected_error"]
+                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "speculation", "ranks", "handovers", "scaling", "routing", "expected_error"]
                     .contains(&path.as_str())
                 // It is of the deployment, not of the run.
                 || path.split('.').next() == Some("memory")
