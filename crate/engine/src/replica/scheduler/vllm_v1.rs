@@ -12,6 +12,8 @@
 //!
 //! The running requests are kept in the replica's list ([`crate::replica::running_list`]).
 
+mod admission;
+mod loaded;
 mod loading;
 mod running;
 mod waiting;
