@@ -306,12 +306,14 @@ impl ServerFlags<'_> {
             return;
         }
         self.covered.extend([Id::Disaggregation, Id::KvLoadFailure]);
-        let mut fields = r#""kv_connector": "NixlConnector", "kv_role": "kv_both""#.to_owned();
-        if self.scenario.is_active(Id::KvLoadFailure) {
-            let policy = self.scenario.choice(Id::KvLoadFailure);
-            fields.push_str(&format!(r#", "kv_load_failure_policy": "{policy}""#));
-        }
-        self.lines.push(format!("--kv-transfer-config '{{{fields}}}'"));
+        let policy = self.scenario.choice(Id::KvLoadFailure);
+        let failure = if self.scenario.is_active(Id::KvLoadFailure) {
+            format!(r#", "kv_load_failure_policy": "{policy}""#)
+        } else {
+            String::new()
+        };
+        let connector = r#""kv_connector": "NixlConnector", "kv_role": "kv_both""#;
+        self.lines.push(format!("--kv-transfer-config '{{{connector}{failure}}}'"));
         let none = Value::Number(0.0);
         self.leave_out(
             Id::PrefillReplicas,
