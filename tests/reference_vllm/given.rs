@@ -14,7 +14,7 @@ use servescope_engine::{
 };
 use servescope_tests::recorded_runs::{batch_times, flag, number, requests, whole};
 use servescope_workload::trace::{
-    ALL_BLOCKS, NO_RANK, PrefixBlocks, RecordedDrafts, RecordedHandovers, Request, TraceMetadata,
+    ALL_BLOCKS, NO_RANK, PrefixBlocks, RecordedDrafts, RecordedTransfers, Request, TraceMetadata,
 };
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
@@ -330,7 +330,7 @@ fn trace(requests: &[&Value], config: &PoolConfig, drafting: Option<Speculation>
     let rank = requests.iter().map(rank_of).collect();
     let fails_at =
         |request: &&Value| request["load_fails_at_block"].as_u64().map_or(ALL_BLOCKS, |at| at as u32);
-    let handovers = RecordedHandovers {
+    let transfers = RecordedTransfers {
         decode_only: requests.iter().map(|request| request["decode_only"] == true).collect(),
         load_fails_at: requests.iter().map(fails_at).collect(),
     };
@@ -360,7 +360,7 @@ fn trace(requests: &[&Value], config: &PoolConfig, drafting: Option<Speculation>
         }
     }
     trace.metadata =
-        Some(Box::new(TraceMetadata { prefix, drafts, rank, handovers, ..TraceMetadata::default() }));
+        Some(Box::new(TraceMetadata { prefix, drafts, rank, transfers, ..TraceMetadata::default() }));
     trace.sort_cancellations();
     (trace, classes)
 }

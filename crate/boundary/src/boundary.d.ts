@@ -1097,8 +1097,8 @@ export type GroupRow = {
   attainment_all: number | null,
 };
 
-/** The way of the requests that were handed over, means over those that came to their decode replicas. */
-export type HandoverUse = {
+/** The KV transfers of disaggregated requests, means over those that came to their decode replicas. */
+export type KvTransferUse = {
   /** How many. */
   requests: number,
   /** Of all requests that were served to their end, the share of them. */
@@ -1112,7 +1112,7 @@ export type HandoverUse = {
   /** How long it would have taken with the links to itself. */
   mean_alone_s: number,
   /** From the end of the prompt to the first iteration at the decode replica. */
-  mean_handover_s: number,
+  mean_between_legs_s: number,
 };
 
 /** The headline numbers of a run by key path; null where the run has too few requests for one. */
@@ -1926,7 +1926,7 @@ export type ReplicaRow = {
   stop_s: number | null,
   /** How long it is billed up to the end of the run. */
   billed_s: number,
-  /** Requests that the router gave it; one that is handed over counts at both of its replicas. */
+  /** Requests that the router gave it; one that is disaggregated counts at both of its replicas. */
   requests: number,
   /** Of these, served to the end, or to the end of the prompt. */
   completed: number,
@@ -2810,8 +2810,8 @@ export type Summary = {
   speculation?: SpeculationUse,
   /** What data-parallel ranks lost by running every pass together; missing where none did. */
   ranks?: RankUse,
-  /** What it cost to hand requests over from prefill to decode replicas; missing where none was. */
-  handovers?: HandoverUse,
+  /** What KV transfers from prefill to decode replicas cost; missing where there was none. */
+  kv_transfer?: KvTransferUse,
   /** The replicas over time; missing where their number never changed. */
   scaling?: ScalingUse,
   /** What the router believed of it; missing where it keeps no index. */

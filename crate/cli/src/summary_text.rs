@@ -171,13 +171,13 @@ fn engine_lines(run: &Summary, users: ServiceFairness) -> Vec<(&'static str, Str
             ),
         ));
     }
-    if let Some(own) = &run.handovers {
+    if let Some(own) = &run.kv_transfer {
         lines.push((
-            "handed over",
+            "KV transfer",
             format!(
                 "{} of requests: {:.4} s from the end of the prompt to the decode replica's first iteration; {:.4} s until the pull begins, {:.4} s the pull, of which {:.4} s with the links to itself",
                 percent(Some(own.share)),
-                own.mean_handover_s,
+                own.mean_between_legs_s,
                 own.mean_wait_s,
                 own.mean_pull_s,
                 own.mean_alone_s

@@ -212,7 +212,7 @@ pub struct FleetConfig {
     pub max_in_system: u32,
     /// How long a request waits for its first iteration before it times out, microseconds; infinite = for ever.
     pub queue_timeout_us: f64,
-    /// How requests are handed over from the pool of producers to that of consumers ([`PoolConfig::kv_transfer`]); `None`: every replica
+    /// How requests go from the pool of producers to that of consumers ([`PoolConfig::kv_transfer`]); `None`: every replica
     /// serves whole requests.
     pub disaggregation: Option<Disaggregation>,
 }

@@ -10,14 +10,15 @@
 //! Vidur's reference runs. On a replica of one stage, iterations in which no request can join or leave are charged at once.
 //! [`Fleet::without_fast_forward`] charges them one by one, with equal bits.
 //!
-//! Prompts and answers are served by the same replicas, or in pools of their own ([`handover`]); experts spread over GPUs are the cost
+//! Prompts and answers are served by the same replicas, or in pools of their own ([`disaggregation`]); experts spread over GPUs are the cost
 //! model's matter alone (`servescope_cost::deployment`).
 
+mod arrivals;
 mod audit;
 mod counters;
 mod departures;
+mod disaggregation;
 mod events;
-mod handover;
 mod lockstep;
 mod one_stage;
 mod one_stage_list;
@@ -41,32 +42,28 @@ use servescope_workload::{RequestId, Trace};
 
 pub use audit::{BatchMember, BatchUnderWay};
 use counters::Counting;
+use disaggregation::DisaggregatedFleet;
 use events::{Event, EventQueue};
-use handover::{Destination, Handovers};
 use pipeline::Pipeline;
 use pools::{NumbersBySize, PoolState};
-use replica_view::ReplicaView;
 
 use crate::config::adapters::AdapterMemory;
 use crate::config::{FleetConfig, Pool, PoolConfig};
 use crate::gateway::GatewayConfig;
 use crate::gateway::frontend::Frontend;
-use crate::gateway::proxy::GatewayOutcome;
 use crate::ranks::RankGroup;
 use crate::record::EventLog;
-use crate::record::decisions::{Compared, Decision, DecisionLog, Test, Verdict};
+use crate::record::decisions::DecisionLog;
 use crate::record::observer::{EventSink, Watch};
 use crate::record::request_phases::PhaseLog;
-use crate::record::request_state::RequestStatus;
 use crate::record::request_timings::AdapterCounts;
-use crate::record::timeline::{QueueDrop, Timeline};
+use crate::record::timeline::Timeline;
 use crate::replica::Replica;
-use crate::replica::batch_scheduler::{BatchEvent, Effect, ScheduleContext};
+use crate::replica::batch_scheduler::{BatchEvent, ScheduleContext};
 use crate::replica::queue::QueueConfig;
 use crate::replica::requests::Requests;
 use crate::replica::run::BatchRun;
 use crate::report::Report;
-use crate::request::{Outcome, Rejection};
 use crate::router::Router;
 
 /// A simulation of a fleet under way. A clone goes on from the same point of time by itself, with equal bits; it has no observer.
@@ -86,7 +83,7 @@ pub struct Fleet {
     record: EventLog,
     router: Router,
     /// How requests go from prefill to decode replicas; `None`: every replica serves whole requests.
-    handovers: Option<Box<Handovers>>,
+    disaggregated: Option<Box<DisaggregatedFleet>>,
     /// Every rank of every replica: one engine each.
     replicas: Vec<Replica>,
     /// The replicas with their ranks, by [`ReplicaLife::replica`](crate::ReplicaLife::replica).
@@ -120,7 +117,7 @@ impl Fleet {
                 ..EventLog::new(trace.len())
             },
             router: Router::new(&config, &trace),
-            handovers: Handovers::new(&config, &trace),
+            disaggregated: DisaggregatedFleet::new(&config, &trace),
             replicas: Vec::new(),
             groups: Vec::new(),
             pipelines: Vec::new(),
@@ -349,159 +346,6 @@ impl Fleet {
         let cancelled = self.trace.cancellations.get(self.next_cancellation);
         let cancelled_us = cancelled.map_or(f64::INFINITY, |&(cancelled_us, _)| cancelled_us);
         self.deadline_us().map_or(cancelled_us, |deadline_us| cancelled_us.min(deadline_us))
-    }
-
-    /// Sees which requests arrive and which go away up to `now_us`; either may let a held request go.
-    fn process_arrivals(&mut self, now_us: f64, ends_are_over: bool) {
-        self.ends_are_over = ends_are_over;
-        if let Some(scheduled) = &mut self.record.scheduled {
-            self.frontend.are_scheduled(scheduled);
-        }
-        loop {
-            let engines = ReplicaView {
-                pools: &self.pools,
-                trace: &self.trace,
-                requests: &self.requests,
-                replicas: &self.replicas,
-                ends_are_over,
-            };
-            if let Some((given, _)) = self.frontend.next_until(&self.trace, now_us, &engines) {
-                match given {
-                    GatewayOutcome::Forward(id) => self.arrive(id, now_us),
-                    GatewayOutcome::Rejected(id, reason) => {
-                        self.end_outside(id, Outcome::Rejected(reason), now_us);
-                    }
-                    GatewayOutcome::TimedOut(id) => self.end_outside(id, Outcome::TimedOut, now_us),
-                }
-            } else if let Some(&(_, id)) =
-                self.trace.cancellations.get(self.next_cancellation).filter(|c| c.0 <= now_us)
-            {
-                self.next_cancellation += 1;
-                self.cancel(RequestId::new(id), now_us);
-            } else if self.deadline_us().is_some_and(|at| at <= now_us) {
-                self.time_out(now_us);
-            } else {
-                break;
-            }
-            self.notify_ended(now_us);
-            if self.frontend.is_direct() && self.next_given_us() > now_us {
-                break;
-            }
-        }
-    }
-
-    /// A request that depends on one that has ended is sent after its think time.
-    #[inline]
-    fn notify_ended(&mut self, now_us: f64) {
-        if self.record.ended.is_some() {
-            self.notify_those_ended(now_us);
-        }
-    }
-
-    fn notify_those_ended(&mut self, now_us: f64) {
-        let Some(ended) = &mut self.record.ended else { return };
-        if ended.is_empty() && self.record.first_tokens.as_ref().is_none_or(Vec::is_empty) {
-            return;
-        }
-        for id in self.record.first_tokens.iter_mut().flat_map(|ids| ids.drain(..)) {
-            self.frontend.first_token(id, now_us);
-        }
-        for id in ended.drain(..) {
-            let result = &self.record.results[id];
-            let completed = result.outcome == Outcome::Completed;
-            self.frontend.ended(&self.trace, id, now_us, result.produced, completed);
-        }
-    }
-
-    /// A request has come to its end before it came in.
-    fn end_outside(&mut self, id: RequestId, outcome: Outcome, now_us: f64) {
-        self.record.departures.push(QueueDrop { time_us: now_us, id });
-        self.record.results[id].outcome = outcome;
-        self.requests[id].status = RequestStatus::Finished;
-    }
-
-    /// A request comes in: it is rejected, or given to a replica.
-    fn arrive(&mut self, id: RequestId, now_us: f64) {
-        let i = id.index();
-        let (input, max) = (self.trace.input_tokens[i], self.trace.max_tokens[i]);
-        let rank = self.trace.rank(i);
-        let candidates = match self.refused_by_roles([input, max, rank]) {
-            Some(reason) => Err(reason),
-            None if self.handovers.is_some() => Ok(None),
-            None => self.candidates([input, max, rank]),
-        };
-        let refusal = candidates.as_ref().err().copied().or_else(|| {
-            let is_full = || self.replicas.iter().map(|replica| replica.outstanding).sum::<u32>();
-            let bound = self.config.max_in_system;
-            (bound < u32::MAX && is_full() >= bound).then_some(Rejection::Concurrency)
-        });
-        let refusal = refusal.or_else(|| self.refuses_unread(id));
-        if let Some(reason) = refusal {
-            self.record.results[i].outcome = Outcome::Rejected(reason);
-            let Self { config, pools, record, .. } = self;
-            record.decisions.add(|| {
-                let cuts_outputs = pools[0].facts.lengths.cut().is_some();
-                let request = [input, max, rank];
-                let compared = rejection::compared(config, &pools[0].config, request, cuts_outputs, reason);
-                Decision::before_router(now_us, id, Verdict::Rejected(reason), compared)
-            });
-        }
-        // A client may go away before its request is there.
-        if self.record.results[i].outcome != Outcome::Unfinished {
-            self.requests[i].status = RequestStatus::Finished;
-            return self.record.ends(id);
-        }
-        let Ok(candidates) = candidates else { return };
-        let place = match self.route_by_roles(id, now_us) {
-            None => self.route(id, candidates.as_deref(), now_us),
-            Some(Destination::Whole(place)) => place,
-            Some(Destination::HandedOver { prefill, decode }) => {
-                self.begin_handover(id, prefill, decode);
-                prefill
-            }
-        };
-        if let Some(most) = self.pool_of(place).facts.lengths.cut() {
-            self.requests[i].total = self.requests[i].total.min(most);
-        }
-        self.counting.see(&self.queueing, &self.trace, id);
-        self.group_of_mut(place).arrives(place);
-        self.note_prompt(place, id);
-        let is_accepted = self.replicas[place].waiting.accepts(&self.queueing, &self.trace, id, now_us);
-        let (replica, mut context, _) = self.parts(place, now_us);
-        if !is_accepted {
-            let reason = Rejection::RateLimit;
-            context.record.results[i].outcome = Outcome::Rejected(reason);
-            context.record.decisions.add(|| {
-                let compared = Compared::without_numbers(Test::RequestsPerMinute);
-                Decision::of(now_us, replica.index, id, Verdict::Rejected(reason), compared)
-            });
-            context.requests[i].status = RequestStatus::Finished;
-            context.record.ends(id);
-            if replica.happened(&mut context, BatchEvent::Rejected(id)) != Effect::None {
-                self.dirty_replicas.push(place);
-            }
-            return;
-        }
-        if replica.enqueue(&mut context, id) {
-            self.dirty_replicas.push(place);
-        }
-        if self.config.queue_timeout_us < f64::INFINITY {
-            self.deadlines.push_back((now_us + self.config.queue_timeout_us, id));
-        }
-    }
-
-    /// Whether the prompts that have no first token yet have too many tokens for another request, whichever pool it went to.
-    fn refuses_unread(&mut self, id: RequestId) -> Option<Rejection> {
-        let mut most = 0;
-        for pool in &self.pools {
-            most = most.max(pool.facts.max_queued_tokens?);
-        }
-        let unread = &mut self.record.unread;
-        if unread.tokens() >= u64::from(most) {
-            return Some(Rejection::QueueFull);
-        }
-        unread.add(id, self.trace.input_tokens[id]);
-        None
     }
 
     /// Every replica that may begin something new does, in their order, so that the record has what happens to several of them at

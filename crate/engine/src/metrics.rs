@@ -7,7 +7,7 @@ pub mod fairness;
 pub mod fleet;
 pub mod gateway;
 pub mod groups;
-pub mod handovers;
+pub mod kv_transfers;
 pub mod lanes;
 pub mod monitor;
 pub mod operators;

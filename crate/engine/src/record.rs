@@ -2,10 +2,10 @@
 
 pub mod decisions;
 pub mod drafts;
-pub(crate) mod handover;
 pub(crate) mod kv_copies;
 pub mod observer;
 pub(crate) mod replica_life;
+pub(crate) mod request_legs;
 pub mod request_phases;
 pub(crate) mod request_state;
 pub mod request_timings;
@@ -57,7 +57,7 @@ pub(crate) struct EventLog {
     /// Where their tokens are bounded (vLLM v1's `max_num_queued_tokens`).
     pub(crate) unread: UnreadPrompts,
     /// Requests whose prompts are computed and that go on to another replica since the fleet was told.
-    pub(crate) handed_over: Vec<RequestId>,
+    pub(crate) prefilled: Vec<RequestId>,
     /// What autoscalers decided, in order of time.
     pub(crate) scaling: Vec<ScalingDecision>,
     /// What requests did that a router was not yet told, where it counts its own.

@@ -16,7 +16,7 @@ mod decodes;
 mod departures;
 pub(crate) mod iteration;
 pub(crate) mod kv_cache;
-pub(crate) mod kv_offload;
+pub(crate) mod kv_connector;
 pub(crate) mod longest_gap;
 pub mod peak_memory;
 mod pinned;
@@ -51,7 +51,7 @@ use crate::replica::batch_scheduler::{
 use crate::replica::decode_batch::DecodeBatch;
 use crate::replica::iteration::{HeadBlocked, ScheduledBatch};
 use crate::replica::kv_cache::KvCache;
-use crate::replica::kv_offload::KvOffload;
+use crate::replica::kv_connector::KvConnector;
 use crate::replica::longest_gap::{SharedGaps, longer_of};
 use crate::replica::pinned::PinnedBlocks;
 use crate::replica::queue::waiting_queue::WaitingQueue;
@@ -100,7 +100,7 @@ pub(crate) struct Replica {
     pub(crate) running_list: RunningList,
     pub(crate) kv: KvCache,
     /// The tier below it.
-    pub(crate) kv_offload: Option<Box<KvOffload>>,
+    pub(crate) kv_connector: Option<Box<KvConnector>>,
     /// Blocks of prompts that were computed here for decode replicas.
     pub(crate) pinned: PinnedBlocks,
     pub(crate) adapters: Adapters,
@@ -179,7 +179,7 @@ impl Replica {
             decode_batch: DecodeBatch::new(config.block_size, cost.reads_lora()),
             running_list: RunningList::default(),
             kv: KvCache::new(config, block_numbers, stages + facts.batches_ahead),
-            kv_offload: KvOffload::new(index, config, block_numbers.first()),
+            kv_connector: KvConnector::new(index, config, block_numbers.first()),
             pinned: PinnedBlocks::default(),
             adapters,
             passes_over: false,
@@ -386,7 +386,7 @@ impl Replica {
     /// behind its head does so until something ends, whichever request joins, unless memory became free after the last look.
     pub(crate) fn enqueue(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) -> bool {
         // Those that wait with blocks are not in the queue.
-        let with_blocks = self.kv_offload.as_ref().map_or(0, |tier| tier.waiting().count());
+        let with_blocks = self.kv_connector.as_ref().map_or(0, |tier| tier.waiting().count());
         let was_empty = self.num_waiting as usize == with_blocks;
         self.charge_ended(context);
         context.requests[id].leg.replica = self.index;

@@ -12,8 +12,8 @@ use crate::config::SchedulerKind;
 use crate::gateway::GatewayLog;
 use crate::record::decisions::{Decision, RoutingChoice};
 use crate::record::drafts::{DraftPositions, RequestDrafts};
-use crate::record::handover::Handover;
 use crate::record::replica_life::ReplicaLife;
+use crate::record::request_legs::RequestLegs;
 use crate::record::request_phases::RequestPhases;
 use crate::record::request_state::RequestState;
 use crate::record::request_timings::{AdapterCounts, FoundPrompt, PrefixLookups, RequestTimings};
@@ -27,7 +27,7 @@ use crate::request::{Outcome, RequestResult};
 /// time exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LatencyBreakdown {
-    /// From arrival to the start of its first iteration, or of the loading of adapters before it; where it is handed over, also from the
+    /// From arrival to the start of its first iteration, or of the loading of adapters before it; where it is disaggregated, also from the
     /// end of its prompt to its first iteration at the decode replica.
     pub queue_us: f64,
     /// Loading adapters before the iterations of its prompt.
@@ -173,12 +173,12 @@ impl Report {
     /// When the first iteration of request `id` began, or the loading of adapters before it, microseconds.
     pub fn scheduled_us(&self, id: usize) -> Option<f64> {
         let of_leg = self.served.requests[id].leg.scheduled_us;
-        Some(self.handover(id).map_or(of_leg, |handover| handover.scheduled_us)).filter(|t| !t.is_nan())
+        Some(self.legs(id).map_or(of_leg, |legs| legs.scheduled_us)).filter(|t| !t.is_nan())
     }
 
-    /// How a request was handed over from a prefill to a decode replica; `None`: one replica served it.
-    pub fn handover(&self, id: usize) -> Option<&Handover> {
-        self.served.handovers.get(id)?.as_ref()
+    /// The two legs of a disaggregated request; `None`: one replica served it.
+    pub fn legs(&self, id: usize) -> Option<&RequestLegs> {
+        self.served.legs.get(id)?.as_ref()
     }
 
     /// What a request found cached of its prompt when it was first admitted; `None`: nothing was looked up, or it was not admitted.
@@ -284,9 +284,9 @@ impl Report {
         let load = self.served.load_us.get(id).copied().unwrap_or(0.0);
         // Sums of differences of times: where nothing took any time, rounding may leave less than nothing.
         let [load, prefill, stalled] = [load, prefill, stalled].map(|us| us.max(0.0));
-        let handed_over = self.handover(id).map_or(0.0, Handover::wait_us);
-        let decode = (finish - scheduled - handed_over - load - prefill - stalled).max(0.0);
-        let mut parts = [scheduled - arrival + handed_over, load, prefill, stalled, decode];
+        let between_us = self.legs(id).map_or(0.0, RequestLegs::wait_us);
+        let decode = (finish - scheduled - between_us - load - prefill - stalled).max(0.0);
+        let mut parts = [scheduled - arrival + between_us, load, prefill, stalled, decode];
         settle(&mut parts, finish - arrival);
         let [queue_us, load_us, prefill_us, stalled_us, decode_us] = parts;
         Some(LatencyBreakdown { queue_us, load_us, prefill_us, stalled_us, decode_us })

@@ -245,8 +245,8 @@ fn prefill_apart_evens_gaps_and_loses_under_load() {
         assert!(gap(apart) < 0.2 * gap(together), "seed {seed}: {} {}", gap(apart), gap(together));
         assert!(tpot(apart) < 0.85 * tpot(together), "seed {seed}");
         assert!(mean(apart) > 1.2 * mean(together), "seed {seed}");
-        let handovers = apart.handovers.expect("requests are handed over");
-        assert!(handovers.share == 1.0 && handovers.mean_pull_s >= handovers.mean_alone_s, "{handovers:?}");
+        let transfers = apart.kv_transfer.expect("requests are disaggregated");
+        assert!(transfers.share == 1.0 && transfers.mean_pull_s >= transfers.mean_alone_s, "{transfers:?}");
     });
     let (together, apart) = sides("will_apart");
     let with = |mut side: Scenario, path: &str, value: &str| {

@@ -299,7 +299,7 @@ impl ServerFlags<'_> {
         }
     }
 
-    /// The connector of servers that hand requests over. vLLM recommends one role for all of them: what a server does follows from what the
+    /// The connector of disaggregated servers. vLLM recommends one role for all of them: what a server does follows from what the
     /// router asks it for.
     fn disaggregation(&mut self) {
         if !self.scenario.is_disaggregated() {
@@ -321,7 +321,7 @@ impl ServerFlags<'_> {
             "start so many of the servers for prompts, and a router before all of them that sends each request to one of these first (llm-d, Dynamo)",
         );
         self.leave_out(Id::DecodePool, &Value::Text(String::new()), "flags of the other servers");
-        self.leave_out(Id::HandoverPolicy, &Value::Choice("always"), "a rule of that router");
+        self.leave_out(Id::DisaggregationPolicy, &Value::Choice("always"), "a rule of that router");
     }
 
     fn not_flags(&mut self) {
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_hand_requests_over_have_a_connector() {
+    fn disaggregated_servers_have_a_connector() {
         let text = reported(&[
             ("fleet.replicas", "6"),
             ("fleet.disaggregation.kind", "nixl"),

@@ -39,9 +39,9 @@ pub enum LoadFailure {
     Recompute,
 }
 
-/// Which requests are handed over. The others are served by the decode replica alone.
+/// Which requests are disaggregated. The others are served by the decode replica alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum HandoverPolicy {
+pub enum Decider {
     /// Every one.
     Always,
     /// None.
@@ -73,7 +73,7 @@ pub enum HandoverPolicy {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Disaggregation {
     /// Which requests.
-    pub policy: HandoverPolicy,
+    pub policy: Decider,
     /// From this use of KV blocks on, a decode replica is too busy to keep a request for itself; 0: never.
     pub decode_busy: f64,
     /// Which prefill replica computes a prompt: a router that compares counts alone.
@@ -93,7 +93,7 @@ pub struct Disaggregation {
 impl Disaggregation {
     /// Of every request, without time on the way.
     pub const FREE: Self = Self {
-        policy: HandoverPolicy::Always,
+        policy: Decider::Always,
         decode_busy: 0.0,
         prefill_router: super::RouterKind::RoundRobin,
         route_us: 0.0,

@@ -54,13 +54,13 @@ impl Fleet {
             self.frontend.client_cancelled(&self.trace, id, now_us);
             return;
         }
-        if matches!(self.requests[i].status, RequestStatus::Waiting | RequestStatus::HandedOver) {
-            self.cancel_handover(id);
+        if matches!(self.requests[i].status, RequestStatus::Waiting | RequestStatus::BetweenLegs) {
+            self.cancel_between_legs(id);
         }
         if self.requests[i].status == RequestStatus::Waiting {
             return self.leave_queue(id, now_us);
         }
-        if self.requests[i].status == RequestStatus::HandedOver {
+        if self.requests[i].status == RequestStatus::BetweenLegs {
             self.requests[i].status = RequestStatus::Finished;
             return self.record.ends(id);
         }

@@ -138,7 +138,7 @@ impl Fleet {
                 queue.pop_front();
             }
             let replica = &self.replicas[place];
-            let has_copies = replica.kv_offload.as_ref().is_some_and(|tier| tier.has_copies())
+            let has_copies = replica.kv_connector.as_ref().is_some_and(|tier| tier.has_copies())
                 || replica.pinned.has_news();
             let has_requests = *has_left || has_copies || replica.num_running + replica.num_waiting > 0;
             if queue.len() >= most || empty > most || !has_requests {
@@ -146,7 +146,7 @@ impl Fleet {
             }
             let batch = self.form_batch(place, now_us);
             let replica = &mut self.replicas[place];
-            let has_learned = replica.kv_offload.as_mut().is_some_and(|tier| tier.take_learned())
+            let has_learned = replica.kv_connector.as_mut().is_some_and(|tier| tier.take_learned())
                 | replica.pinned.take_learned();
             empty = if batch.is_some() || has_learned { 0 } else { empty + 1 };
             self.pipelines[place].queue.push_back(batch);
@@ -263,7 +263,7 @@ impl Fleet {
 
     /// A replica that stands still looks again when a copy ends.
     pub(super) fn wait_for_copies(&mut self, place: ReplicaIndex, now_us: f64) {
-        let end_us = self.replicas[place].kv_offload.as_ref().and_then(|tier| tier.next_end_us());
+        let end_us = self.replicas[place].kv_connector.as_ref().and_then(|tier| tier.next_end_us());
         if let Some(end_us) = end_us.filter(|&end_us| end_us < f64::INFINITY) {
             self.events.push(end_us.max(now_us), Event::CopyEnds(place));
         }
@@ -282,7 +282,7 @@ impl Fleet {
         if next.is_some() {
             return self.serve(place, stage + 1, now_us);
         }
-        let has_begun_copies = self.replicas[place].kv_offload.is_some();
+        let has_begun_copies = self.replicas[place].kv_connector.is_some();
         let makes = self.pipelines[place].batches[slot as usize].token_wait.makes.take();
         if makes.is_some() || has_begun_copies {
             self.serve(place, 0, now_us);

@@ -184,7 +184,7 @@ impl Fleet {
             requests.drafts = vec![RequestDrafts::default(); count];
         }
         if any(|pool| pool.config.kv_transfer.is_some()) {
-            requests.handovers = vec![None; count];
+            requests.legs = vec![None; count];
         }
         if any(|pool| pool.facts.lists_running) {
             requests.running = vec![None; count];

@@ -32,7 +32,7 @@ impl Fleet {
         if self.router.knowledge.as_ref().is_some_and(|knowledge| knowledge.takes_events()) {
             let replica = &mut self.replicas[place];
             replica.kv.keep_changes();
-            if let Some(tier) = &mut replica.kv_offload {
+            if let Some(tier) = &mut replica.kv_connector {
                 tier.keep_changes();
             }
         }

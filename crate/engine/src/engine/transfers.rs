@@ -13,8 +13,7 @@ use crate::replica_index::ReplicaIndex;
 #[derive(Debug, Clone)]
 pub(super) struct Transfer {
     pub(super) request: RequestId,
-    pub(super) from: ReplicaIndex,
-    pub(super) to: ReplicaIndex,
+    pub(super) route: Route,
     /// What the replica that it goes to calls it.
     pub(super) copy: CopyId,
     /// How long it takes alone from its beginning, microseconds.
@@ -53,7 +52,7 @@ impl Route {
 pub(super) struct Transfers {
     sharing: LinkSharing,
     base_us: f64,
-    all: Vec<(Transfer, Route)>,
+    all: Vec<Transfer>,
 }
 
 impl Transfers {
@@ -70,48 +69,44 @@ impl Transfers {
         now_us: f64,
     ) {
         let first_byte_us = now_us + self.base_us;
-        let transfer = Transfer {
+        self.all.push(Transfer {
             request,
-            from: route.from.0,
-            to: route.to.0,
+            route,
             copy,
             alone_us: self.base_us + f64::from(blocks) * route.block_us(),
             first_byte_us,
             since_us: first_byte_us,
             left: f64::from(blocks),
             block_us: f64::INFINITY,
-        };
-        self.all.push((transfer, route));
+        });
     }
 
     /// Takes those out that have ended by a time, in the order in which they began, and shares the links among the others.
     pub(super) fn take_ended(&mut self, now_us: f64) -> Vec<Transfer> {
-        let (ended, rest) =
-            std::mem::take(&mut self.all).into_iter().partition(|own| own.0.end_us() <= now_us);
+        let all = std::mem::take(&mut self.all);
+        let (ended, rest) = all.into_iter().partition(|own| own.end_us() <= now_us);
         self.all = rest;
         self.share(now_us);
-        ended.into_iter().map(|own: (Transfer, Route)| own.0).collect()
+        ended
     }
 
     /// When the next copy ends or sends its first byte, whichever is first; infinite: nothing is under way.
     pub(super) fn next_us(&self) -> f64 {
-        let next = |own: &(Transfer, Route)| {
-            if own.0.block_us < f64::INFINITY { own.0.end_us() } else { own.0.first_byte_us }
-        };
+        let next =
+            |own: &Transfer| if own.block_us < f64::INFINITY { own.end_us() } else { own.first_byte_us };
         self.all.iter().map(next).fold(f64::INFINITY, f64::min)
     }
 
     /// Gives each copy whose first byte is due its rate from now on.
     fn share(&mut self, now_us: f64) {
-        let sends = |own: &(Transfer, Route)| own.0.first_byte_us <= now_us;
-        let places: Vec<usize> = (0..self.all.len()).filter(|&place| sends(&self.all[place])).collect();
-        let routes: Vec<Route> = places.iter().map(|&place| self.all[place].1).collect();
+        let sending: Vec<&mut Transfer> =
+            self.all.iter_mut().filter(|own| own.first_byte_us <= now_us).collect();
+        let routes: Vec<Route> = sending.iter().map(|own| own.route).collect();
         let times_us = match self.sharing {
             LinkSharing::Alone => routes.iter().map(Route::block_us).collect(),
             LinkSharing::MaxMin => max_min_block_us(&routes),
         };
-        for (place, block_us) in places.into_iter().zip(times_us) {
-            let own = &mut self.all[place].0;
+        for (own, block_us) in sending.into_iter().zip(times_us) {
             if own.block_us == block_us {
                 continue;
             }

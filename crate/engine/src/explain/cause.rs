@@ -26,7 +26,7 @@ pub enum Cause {
     /// KV blocks were copied to the host or back, or its own were on the host.
     Swap,
     /// It was on its way from the replica that computed its prompt to the one that decodes.
-    Handover,
+    DecodeRouting,
     /// KV blocks of it were copied, from host memory or from the replica that computed its prompt.
     KvLoading,
     /// Other copies were before its own on the way or made it slower, or a block of it was being copied for another request.
@@ -63,7 +63,7 @@ impl Cause {
         Self::PrefillStall,
         Self::Preemption,
         Self::Swap,
-        Self::Handover,
+        Self::DecodeRouting,
         Self::KvLoading,
         Self::KvLink,
         Self::RunningIteration,
@@ -90,7 +90,7 @@ impl Cause {
             Self::PrefillStall => "prefill_stall",
             Self::Preemption => "preemption",
             Self::Swap => "swap",
-            Self::Handover => "handover",
+            Self::DecodeRouting => "decode_routing",
             Self::KvLoading => "kv_loading",
             Self::KvLink => "kv_link",
             Self::RunningIteration => "running_iteration",

@@ -44,7 +44,7 @@ impl HeldResource {
             Cause::GatewayQueue => Some(Self::Engine),
             Cause::RateLimit
             | Cause::AdapterLoading
-            | Cause::Handover
+            | Cause::DecodeRouting
             | Cause::KvLoading
             | Cause::KvLink
             | Cause::IdlePoll

@@ -125,7 +125,7 @@ impl<'a> WhyTables<'a> {
         let mut at = came_in;
         for leg in self.legs(id) {
             let start = leg.start_ns.clamp(at, end_ns);
-            parts.push(part(Cause::Handover, at, start));
+            parts.push(part(Cause::DecodeRouting, at, start));
             let end = leg.end_ns.clamp(start, end_ns);
             let scheduled = leg.scheduled_ns.unwrap_or(end).clamp(start, end);
             self.wait((id, &leg), start, scheduled, &mut parts);
@@ -134,7 +134,7 @@ impl<'a> WhyTables<'a> {
             }
             at = end;
         }
-        parts.push(part(Cause::Handover, at, end_ns));
+        parts.push(part(Cause::DecodeRouting, at, end_ns));
         parts.retain(|part| part.ns > 0);
         RequestTime { arrival_ns, end_ns, parts }
     }
@@ -144,21 +144,21 @@ impl<'a> WhyTables<'a> {
         let report = self.report;
         let came_in = self.came_in(id).unwrap_or(self.ends[id]);
         let at = |us: f64| Some(us).filter(|us| !us.is_nan()).map(in_ns);
-        let Some(handover) = report.handover(id) else {
+        let Some(legs) = report.legs(id) else {
             let scheduled_ns = report.scheduled_us(id).map(in_ns);
             let replica = report.replica(id);
             return vec![LegTime { replica, start_ns: came_in, scheduled_ns, end_ns: self.ends[id] }];
         };
         let prefill = LegTime {
-            replica: handover.prefill,
+            replica: legs.prefill,
             start_ns: came_in,
-            scheduled_ns: at(handover.scheduled_us),
-            end_ns: at(handover.prefilled_us).unwrap_or(self.ends[id]),
+            scheduled_ns: at(legs.scheduled_us),
+            end_ns: at(legs.prefilled_us).unwrap_or(self.ends[id]),
         };
-        let decode = at(handover.arrived_us).map(|start_ns| LegTime {
-            replica: handover.decode,
+        let decode = at(legs.arrived_us).map(|start_ns| LegTime {
+            replica: legs.decode,
             start_ns,
-            scheduled_ns: at(handover.decode_scheduled_us),
+            scheduled_ns: at(legs.decode_scheduled_us),
             end_ns: self.ends[id],
         });
         std::iter::once(prefill).chain(decode).collect()
@@ -166,10 +166,8 @@ impl<'a> WhyTables<'a> {
 
     /// The replica at which a request was at a time.
     pub(super) fn replica_at(&self, id: usize, ns: u64) -> ReplicaIndex {
-        match self.report.handover(id) {
-            Some(handover) if handover.arrived_us.is_nan() || ns < in_ns(handover.arrived_us) => {
-                handover.prefill
-            }
+        match self.report.legs(id) {
+            Some(legs) if legs.arrived_us.is_nan() || ns < in_ns(legs.arrived_us) => legs.prefill,
             _ => self.report.replica(id),
         }
     }
@@ -288,7 +286,7 @@ impl<'a> WhyTables<'a> {
         prefills
             .map(|phase| (in_ns(phase.start_us), in_ns(phase.end_us), RequestEvent::Prefill(*phase)))
             .for_each(&mut put);
-        if self.report.handover(id).is_some() {
+        if self.report.legs(id).is_some() {
             events.retain(|&(start, stop, _)| begun <= start && (stop <= end || start < end));
         }
         events

@@ -30,7 +30,7 @@ pub struct ReplicaRow {
     pub stop_s: Option<f64>,
     /// How long it is billed up to the end of the run.
     pub billed_s: f64,
-    /// Requests that the router gave it; one that is handed over counts at both of its replicas.
+    /// Requests that the router gave it; one that is disaggregated counts at both of its replicas.
     pub requests: u32,
     /// Of these, served to the end, or to the end of the prompt.
     pub completed: u32,
@@ -178,10 +178,10 @@ fn rows(report: &Report, sums: &[ReplicaUsage], held: &[HeldKv]) -> Vec<ReplicaR
             let row = &mut rows[report.replica(id)];
             row.requests += 1;
             row.completed += u32::from(report.is_completed(id));
-            if let Some(handover) = report.handover(id).filter(|own| own.prefill != report.replica(id)) {
-                let prefill = &mut rows[handover.prefill];
+            if let Some(legs) = report.legs(id).filter(|own| own.prefill != report.replica(id)) {
+                let prefill = &mut rows[legs.prefill];
                 prefill.requests += 1;
-                prefill.completed += u32::from(!handover.prefilled_us.is_nan());
+                prefill.completed += u32::from(!legs.prefilled_us.is_nan());
             }
         }
     }

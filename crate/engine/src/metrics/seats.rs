@@ -69,14 +69,14 @@ fn stays(report: &Report) -> Vec<Stay> {
         let Some(from_us) = report.scheduled_us(id) else { continue };
         let to_us = result.finish_us.unwrap_or(end_us).max(from_us);
         let mut stay = Stay { id, replica: report.replica(id), from_us, to_us, seat: 0 };
-        if let Some(handover) = report.handover(id) {
-            let prefilled_us = Some(handover.prefilled_us).filter(|us| !us.is_nan()).unwrap_or(to_us);
-            stays.push(Stay { replica: handover.prefill, to_us: prefilled_us.max(from_us), ..stay });
+        if let Some(legs) = report.legs(id) {
+            let prefilled_us = Some(legs.prefilled_us).filter(|us| !us.is_nan()).unwrap_or(to_us);
+            stays.push(Stay { replica: legs.prefill, to_us: prefilled_us.max(from_us), ..stay });
             // Between the two it has a seat in neither batch.
-            if handover.decode_scheduled_us.is_nan() {
+            if legs.decode_scheduled_us.is_nan() {
                 continue;
             }
-            stay.from_us = handover.decode_scheduled_us;
+            stay.from_us = legs.decode_scheduled_us;
         }
         last[id] = Some(stays.len());
         stays.push(stay);

@@ -8,7 +8,7 @@ use servescope_workload::statistics::distinct;
 
 use super::distribution::Distribution;
 use super::groups::{GroupBy, GroupRow, busiest};
-use super::handovers::HandoverUse;
+use super::kv_transfers::KvTransferUse;
 use super::ranks::RankUse;
 use super::scaling::ScalingUse;
 use super::slo::{Slo, SloCount, SloScore};
@@ -289,10 +289,10 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
     pub ranks: Option<RankUse>,
-    /// What it cost to hand requests over from prefill to decode replicas; missing where none was.
+    /// What KV transfers from prefill to decode replicas cost; missing where there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
-    pub handovers: Option<HandoverUse>,
+    pub kv_transfer: Option<KvTransferUse>,
     /// The replicas over time; missing where their number never changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
@@ -420,7 +420,7 @@ pub fn summarise_spans(
         host_cache: host_cache(report, makespan_us),
         speculation: report.drafts.as_deref().map(SpeculationUse::of),
         ranks: RankUse::of(report),
-        handovers: HandoverUse::of(report),
+        kv_transfer: KvTransferUse::of(report),
         scaling: ScalingUse::of(report, makespan_us),
         routing: report.routing.map(|totals| RoutingUse {
             believed_tokens: totals.believed_tokens,

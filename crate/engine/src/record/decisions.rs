@@ -26,9 +26,9 @@ pub enum Verdict {
     /// A router with a rule sent it to the replica.
     Routed,
     /// Its prompt is computed by a prefill replica; the one named decodes.
-    HandedOver,
+    Disaggregated,
     /// The decode replica computes its prompt itself.
-    KeptWhole,
+    Aggregated,
     /// It joins the batch.
     Admitted,
     /// It has its blocks, and a lower tier of the KV cache copies into them what it has; those behind it go on.
@@ -59,8 +59,8 @@ impl Verdict {
         match self {
             Self::Forwarded => "forwarded",
             Self::Routed => "routed",
-            Self::HandedOver => "handed_over",
-            Self::KeptWhole => "kept_whole",
+            Self::Disaggregated => "disaggregated",
+            Self::Aggregated => "aggregated",
             Self::Admitted => "admitted",
             Self::Loads => "loads",
             Self::Waits => "waits",
@@ -117,6 +117,9 @@ pub enum Test {
     /// The rule that sends prompts to prefill replicas: tokens of the prompt that the decode replica has not cached, with those from
     /// which on it does; passes from equality on.
     UncachedPrompt,
+    /// The rule that sends prompts to prefill replicas: prompt tokens that wait at the one that was chosen, with those up to which it is
+    /// given more.
+    PrefillLoad,
     /// The choice of a data-parallel rank: requests of the front end itself that are there, with those that wait or run there as far as
     /// it knows.
     RankRequests,
@@ -153,6 +156,7 @@ impl Test {
             Self::InSystem => "in_system",
             Self::CachedPrompt => "cached_prompt",
             Self::UncachedPrompt => "uncached_prompt",
+            Self::PrefillLoad => "prefill_load",
             Self::RankRequests => "rank_requests",
             Self::RequestsPerMinute => "requests_per_minute",
             Self::TokensPerMinute => "tokens_per_minute",

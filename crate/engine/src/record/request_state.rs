@@ -16,7 +16,7 @@ pub(crate) enum RequestStatus {
     /// Holds memory and decodes.
     Decoding,
     /// Its prompt is computed, and it is on its way to the replica that decodes.
-    HandedOver,
+    BetweenLegs,
     /// It has left, complete or not.
     Finished,
 }
@@ -33,8 +33,8 @@ pub(crate) enum LegRole {
     Decode,
 }
 
-/// A request's stay at one replica, from its waiting queue to the release of its blocks. It has one; a request that is handed over to
-/// another replica begins another there.
+/// A request's stay at one replica, from its waiting queue to the release of its blocks. It has one; a disaggregated request begins
+/// another at its decode replica.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leg {
     pub(crate) replica: ReplicaIndex,

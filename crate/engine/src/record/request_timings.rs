@@ -3,7 +3,7 @@
 use servescope_workload::RequestId;
 
 use crate::record::drafts::RequestDrafts;
-use crate::record::handover::Handover;
+use crate::record::request_legs::RequestLegs;
 use crate::record::request_state::RequestState;
 use crate::record::work_time::WorkTime;
 
@@ -19,8 +19,8 @@ pub struct RequestTimings {
     pub(crate) drafts: Vec<RequestDrafts>,
     /// Where replicas have several stages: how long they worked on its iterations. Empty otherwise.
     pub(crate) execution: Vec<WorkTime>,
-    /// How it was handed over; empty where no request is.
-    pub(crate) handovers: Vec<Option<Handover>>,
+    /// Its two legs; empty where no request is disaggregated.
+    pub(crate) legs: Vec<Option<RequestLegs>>,
 }
 
 impl RequestTimings {
@@ -35,7 +35,7 @@ impl RequestTimings {
             found: chosen(&self.found, order),
             drafts: chosen(&self.drafts, order),
             execution: chosen(&self.execution, order),
-            handovers: chosen(&self.handovers, order),
+            legs: chosen(&self.legs, order),
         }
     }
 }
@@ -50,7 +50,7 @@ impl PartialEq for RequestTimings {
             && self.found == other.found
             && self.drafts == other.drafts
             && self.execution == other.execution
-            && self.handovers == other.handovers
+            && self.legs == other.legs
     }
 }
 

@@ -68,7 +68,7 @@ impl Replica {
     pub(crate) fn close_waiting(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
         let i = id.index();
         self.outstanding -= 1;
-        if let Self { kv, kv_offload: Some(tier), .. } = self {
+        if let Self { kv, kv_connector: Some(tier), .. } = self {
             tier.forget(kv, context.trace, (id, context.requests[i].prompt));
         }
         if !context.requests[i].leg.scheduled_us.is_nan() {

@@ -65,8 +65,8 @@ pub(crate) struct BatchCopies {
     pub(crate) begin_after: Vec<CopyId>,
     /// Those before whose end it does not begin.
     pub(crate) awaited: Vec<CopyId>,
-    /// Requests whose blocks had been read by decode replicas when it was formed.
-    pub(crate) read: Vec<RequestId>,
+    /// Requests whose blocks decode replicas had pulled when it was formed.
+    pub(crate) finished_sending: Vec<RequestId>,
 }
 
 /// Iterations of a batch in the pipeline that have ended and are not written down in its requests.

@@ -1,6 +1,6 @@
 //! Blocks of prompts that a prefill replica keeps for decode replicas (`delay_free_blocks` of vLLM's scheduler). Its workers look for
-//! those that have been read when they take a batch, and tell the scheduler with that batch's tokens; a replica without a batch learns
-//! of them at once.
+//! those that decode replicas have pulled when they take a batch, and tell the scheduler with that batch's tokens (`finished_sending`); a
+//! replica without a batch learns of them at once.
 
 use servescope_workload::RequestId;
 
@@ -13,14 +13,14 @@ use super::kv_cache::Held;
 struct Pinned {
     request: RequestId,
     held: Held,
-    progress: Reading,
+    progress: Sending,
 }
 
-/// How far a decode replica is.
+/// How far the pull of a decode replica is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum Sending {
     Awaited,
-    Over,
+    Finished,
     /// A batch under way tells the scheduler.
     Reported,
 }
@@ -29,46 +29,46 @@ enum Reading {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PinnedBlocks {
     all: Vec<Pinned>,
-    /// Whether the scheduler learned of the end of a reading since it was asked.
+    /// Whether the scheduler learned of a finished pull since it was asked.
     has_learned: bool,
 }
 
 impl PinnedBlocks {
     /// The prompt of a request is computed, and its blocks stay.
     pub(crate) fn keep(&mut self, request: RequestId, held: Held) {
-        self.all.push(Pinned { request, held, progress: Reading::Awaited });
+        self.all.push(Pinned { request, held, progress: Sending::Awaited });
     }
 
-    /// The blocks of a request have been read, or nobody will.
-    pub(crate) fn are_read(&mut self, request: RequestId) {
+    /// The blocks of a request have been pulled, or will not be.
+    pub(crate) fn finish_sending(&mut self, request: RequestId) {
         if let Some(own) = self.all.iter_mut().find(|own| own.request == request) {
-            own.progress = Reading::Over;
+            own.progress = Sending::Finished;
         }
     }
 
-    /// Whether blocks have been read of which no batch tells.
+    /// Whether blocks have been pulled of which no batch tells.
     pub(crate) fn has_news(&self) -> bool {
-        self.all.iter().any(|own| own.progress == Reading::Over)
+        self.all.iter().any(|own| own.progress == Sending::Finished)
     }
 
-    /// Whether the scheduler learned of a reading since the last call: then it looks again.
+    /// Whether the scheduler learned of a finished pull since the last call: then it looks again.
     pub(crate) fn take_learned(&mut self) -> bool {
         std::mem::take(&mut self.has_learned)
     }
 }
 
 impl Replica {
-    /// A batch is formed: it tells of the blocks that have been read so far.
-    pub(crate) fn readings_are_reported(&mut self, batch: &mut ScheduledBatch) {
-        for own in self.pinned.all.iter_mut().filter(|own| own.progress == Reading::Over) {
-            own.progress = Reading::Reported;
-            batch.copies.read.push(own.request);
+    /// A batch is formed: it tells of the blocks that have been pulled so far.
+    pub(crate) fn report_finished_sending(&mut self, batch: &mut ScheduledBatch) {
+        for own in self.pinned.all.iter_mut().filter(|own| own.progress == Sending::Finished) {
+            own.progress = Sending::Reported;
+            batch.copies.finished_sending.push(own.request);
         }
     }
 
-    /// The scheduler learns of the blocks that had been read when a batch was formed: they are free.
-    pub(crate) fn readings_have_ended(&mut self, batch: &mut ScheduledBatch) {
-        for request in std::mem::take(&mut batch.copies.read) {
+    /// The scheduler learns of the blocks that had been pulled when a batch was formed: they are free.
+    pub(crate) fn free_finished_sending(&mut self, batch: &mut ScheduledBatch) {
+        for request in std::mem::take(&mut batch.copies.finished_sending) {
             let Some(at) = self.pinned.all.iter().position(|own| own.request == request) else { continue };
             let mut own = self.pinned.all.remove(at);
             self.kv.free_blocks(request, &mut own.held, false);

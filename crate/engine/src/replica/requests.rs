@@ -6,7 +6,7 @@ use std::ops::{Index, IndexMut};
 use servescope_workload::{RequestId, Trace};
 
 use crate::record::drafts::RequestDrafts;
-use crate::record::handover::Handover;
+use crate::record::request_legs::RequestLegs;
 use crate::record::request_state::{LegRole, RequestState};
 use crate::record::request_timings::{FoundPrompt, RequestTimings};
 use crate::record::work_time::WorkTime;
@@ -31,8 +31,8 @@ pub(crate) struct Requests {
     pub(crate) drafts: Vec<RequestDrafts>,
     /// Of several stages: how long they worked on its iterations; empty for one stage, where that is their duration.
     pub(crate) execution: Vec<WorkTime>,
-    /// How it is handed over; empty where no request is.
-    pub(crate) handovers: Vec<Option<Handover>>,
+    /// Its two legs; empty where no request is disaggregated.
+    pub(crate) legs: Vec<Option<RequestLegs>>,
 }
 
 impl Requests {
@@ -45,8 +45,8 @@ impl Requests {
 
     /// What a report has of them.
     pub(crate) fn into_served(mut self) -> RequestTimings {
-        for (handover, request) in self.handovers.iter_mut().zip(&self.all) {
-            let Some(own) = handover else { continue };
+        for (legs, request) in self.legs.iter_mut().zip(&self.all) {
+            let Some(own) = legs else { continue };
             // Of one that has not come to its decode replica the leg is that at the prefill replica.
             let began =
                 if own.arrived_us.is_nan() { &mut own.scheduled_us } else { &mut own.decode_scheduled_us };
@@ -58,23 +58,23 @@ impl Requests {
             found: self.found,
             drafts: self.drafts,
             execution: self.execution,
-            handovers: self.handovers,
+            legs: self.legs,
         }
     }
 
-    /// How a request is handed over; `None`: one replica serves it.
-    pub(crate) fn handover(&self, id: RequestId) -> Option<&Handover> {
-        self.handovers.get(id.index())?.as_ref()
+    /// The two legs of a request; `None`: one replica serves it.
+    pub(crate) fn legs(&self, id: RequestId) -> Option<&RequestLegs> {
+        self.legs.get(id.index())?.as_ref()
     }
 
     /// The same, to write down.
-    pub(crate) fn handover_mut(&mut self, id: RequestId) -> Option<&mut Handover> {
-        self.handovers.get_mut(id.index())?.as_mut()
+    pub(crate) fn legs_mut(&mut self, id: RequestId) -> Option<&mut RequestLegs> {
+        self.legs.get_mut(id.index())?.as_mut()
     }
 
     /// Whether another replica keeps the KV blocks of its prompt, and the one where it waits has not asked for them.
     pub(crate) fn is_to_be_pulled(&self, id: RequestId) -> bool {
-        self[id].leg.role == LegRole::Decode && self.handover(id).is_some_and(|own| !own.is_pulled)
+        self[id].leg.role == LegRole::Decode && self.legs(id).is_some_and(|own| !own.is_pulled)
     }
 
     /// A request is admitted, or begins to load, and finds so much of its prompt. One that was preempted finds what it stored itself,

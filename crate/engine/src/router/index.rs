@@ -206,7 +206,7 @@ fn matched_by(
 
 /// What a replica has of a prompt now.
 pub(super) fn cached_now(trace: &Trace, id: RequestId, replica: &Replica, host_weight: f64) -> MatchedTokens {
-    if let Some(tier) = replica.kv_offload.as_ref().filter(|_| host_weight > 0.0) {
+    if let Some(tier) = replica.kv_connector.as_ref().filter(|_| host_weight > 0.0) {
         let tier_of = |block: u32| {
             let on_gpu = replica.kv.has(block).then_some(CacheTier::Gpu);
             on_gpu.or_else(|| tier.has(block).then_some(CacheTier::Host))

@@ -64,7 +64,7 @@ fn check(report: &Report, config: &PoolConfig, stages: u32) -> Result<(), TestCa
             // SGLang keeps a prompt that is too long in its queue, which may turn it away as well: that is the answer.
             Verdict::Rejected(reason) => _ = rejected.insert(id, reason),
             Verdict::TimedOut => prop_assert_eq!(report.results[id].outcome, Outcome::TimedOut),
-            Verdict::Routed | Verdict::HandedOver | Verdict::KeptWhole => {
+            Verdict::Routed | Verdict::Disaggregated | Verdict::Aggregated => {
                 prop_assert!(decision.replica().is_some());
             }
             Verdict::Forwarded => prop_assert!(false, "there is no gateway"),

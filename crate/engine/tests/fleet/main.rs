@@ -6,7 +6,7 @@ mod cases;
 mod causes;
 mod checks;
 mod decisions;
-mod handovers;
+mod disaggregation;
 mod host_cache;
 mod long_runs;
 mod pipelines;

@@ -123,26 +123,26 @@ pub const ROWS: &[Row] = &[
     row("ranks.passes", Number, Count, Neither, "passes of ranks"),
     row("ranks.dummy_share", Number, Share, Less, "the share of dummy batches"),
     row("ranks.waited_share", Number, Share, Less, "the share of time that ranks wait for a slower one"),
-    row("handovers.requests", Number, Count, Neither, "requests that were handed over"),
-    row("handovers.share", Number, Share, Neither, "the share of requests that were handed over"),
-    row("handovers.pulled_blocks", Number, Count, Neither, "KV blocks that were pulled"),
+    row("kv_transfer.requests", Number, Count, Neither, "disaggregated requests"),
+    row("kv_transfer.share", Number, Share, Neither, "the share of disaggregated requests"),
+    row("kv_transfer.pulled_blocks", Number, Count, Neither, "KV blocks that were pulled"),
     row(
-        "handovers.mean_wait_s",
+        "kv_transfer.mean_wait_s",
         Number,
         Seconds,
         Less,
         "the mean time from the end of a prompt until its pull began",
     ),
-    row("handovers.mean_pull_s", Number, Seconds, Less, "the mean time of a pull"),
+    row("kv_transfer.mean_pull_s", Number, Seconds, Less, "the mean time of a pull"),
     row(
-        "handovers.mean_alone_s",
+        "kv_transfer.mean_alone_s",
         Number,
         Seconds,
         Neither,
         "the mean time of a pull with the links to itself",
     ),
     row(
-        "handovers.mean_handover_s",
+        "kv_transfer.mean_between_legs_s",
         Number,
         Seconds,
         Less,
@@ -383,7 +383,7 @@ mod tests {
         }
         let is_part = |path: &String| {
             NO_METRICS.contains(&path.as_str())
-                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "speculation", "ranks", "handovers", "scaling", "routing", "expected_error"]
+                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "speculation", "ranks", "kv_transfer", "scaling", "routing", "expected_error"]
                     .contains(&path.as_str())
                 // It is of the deployment, not of the run.
                 || path.split('.').next() == Some("memory")

@@ -271,7 +271,7 @@ const SCALING_LOAD: &[(&str, &str)] = &[
 const PLANNER_LOAD: (&str, &str) = ("fleet.autoscaling.ttft_s", "0.02");
 
 /// Bursts of prompts with a shared beginning on two prefill and two decode replicas with slow links.
-const HANDOVER_LOAD: &[(&str, &str)] = &[
+const DISAGGREGATION_LOAD: &[(&str, &str)] = &[
     ("workload.rate_rps", "12"),
     ("workload.duration_s", "10"),
     ("workload.arrivals.cv", "4"),
@@ -327,7 +327,7 @@ fn loads(stack: [&'static str; 2]) -> Vec<Rc<Scenario>> {
             EXPERT_LOAD,
             SCALING_LOAD,
             &[SCALING_LOAD, &[PLANNER_LOAD]].concat(),
-            HANDOVER_LOAD,
+            DISAGGREGATION_LOAD,
         ])
         .map(load)
         .collect()

@@ -152,8 +152,7 @@ pub(super) fn gantt(
         spans[STALLED].extend(stalls.map(|phase| [phase.start_us, phase.end_us]));
         let decisions: Vec<&Decision> = index.decisions.places(id).map(|place| &decisions[place]).collect();
         let life_us = [arrival_us[id], end_us(id).min(run_end_us)];
-        let prefilled_us =
-            report.handover(id.index()).map_or(f64::INFINITY, |handover| handover.prefilled_us);
+        let prefilled_us = report.legs(id.index()).map_or(f64::INFINITY, |legs| legs.prefilled_us);
         fill(&mut spans, &decisions, life_us, prefilled_us);
         let phase = |(spans, phase): (&Vec<[f64; 2]>, &'static str)| GanttPhase {
             phase,
@@ -182,11 +181,11 @@ fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 
         }
         since_us = time_us;
     };
-    let mut is_handed_over = false;
+    let mut is_prefilled = false;
     for decision in decisions {
-        if !is_handed_over && decision.time_us >= prefilled_us {
+        if !is_prefilled && decision.time_us >= prefilled_us {
             until(spans, prefilled_us, waits, runs);
-            (runs, is_handed_over) = (false, true);
+            (runs, is_prefilled) = (false, true);
         }
         match decision.verdict {
             Verdict::Forwarded => until(spans, decision.time_us, GATEWAY, false),
@@ -203,8 +202,8 @@ fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 
                 waits = LOADING;
             }
             Verdict::Routed
-            | Verdict::HandedOver
-            | Verdict::KeptWhole
+            | Verdict::Disaggregated
+            | Verdict::Aggregated
             | Verdict::Waits
             | Verdict::Skipped
             | Verdict::DraftsDropped
@@ -213,7 +212,7 @@ fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 
             | Verdict::TimedOut => {}
         }
     }
-    if !is_handed_over && end_us >= prefilled_us {
+    if !is_prefilled && end_us >= prefilled_us {
         until(spans, prefilled_us, waits, runs);
         runs = false;
     }

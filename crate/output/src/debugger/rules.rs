@@ -46,7 +46,7 @@ pub const CODES: &[&str] = &[
     "gateway_checks",
     "dispatcher",
     "adapter_loading",
-    "kv_offload",
+    "kv_connector",
     "autoscaling",
     "fcfs",
     "lifo",
@@ -159,7 +159,7 @@ pub(crate) fn of_decision(decision: &Decision, kind: SchedulerKind) -> Rule {
             rule("lora_slots", "LoRA slots", ADAPTERS, "crate/engine/src/replica/adapters/slots.rs")
         }
         (_, Test::CopyUnderWay, _) | (_, _, Verdict::Loads) => {
-            rule("kv_offload", "host KV cache", GLOSSARY, "crate/engine/src/replica/kv_offload.rs")
+            rule("kv_connector", "host KV cache", GLOSSARY, "crate/engine/src/replica/kv_connector.rs")
         }
         (_, _, Verdict::DraftsDropped | Verdict::DraftsPadded) => rule(
             "drafts",

@@ -32,10 +32,10 @@ pub const SENTENCES: &[(&str, &str)] = &[
         "Request {request} waits for a limit of its own client. Requests of other clients go on.",
     ),
     (
-        "handed_over",
+        "disaggregated",
         "A prefill replica computes the prompt of request {request}; this replica pulls its KV blocks and decodes.",
     ),
-    ("kept_whole", "This replica computes the prompt of request {request} itself; no KV block is copied."),
+    ("aggregated", "This replica computes the prompt of request {request} itself; no KV block is copied."),
     ("admitted", "Request {request} is admitted: it joins the batch."),
     (
         "loads",
@@ -132,6 +132,10 @@ pub const SENTENCES: &[(&str, &str)] = &[
     (
         "uncached_prompt",
         "Prompt tokens that the decode replica has not cached: {need}; from {have} on a prefill replica computes the prompt.",
+    ),
+    (
+        "prefill_load",
+        "Prompt tokens that wait at the prefill replica: {need}; it is given more up to {have}.",
     ),
     (
         "rank_requests",
@@ -255,8 +259,8 @@ pub(crate) fn verdict(decision: &Decision) -> Sentence {
         Verdict::Forwarded => Sentence::new("forwarded", [request]),
         Verdict::Routed => Sentence::new("routed", [request]),
         Verdict::Admitted => Sentence::new("admitted", [request]),
-        Verdict::HandedOver => Sentence::new("handed_over", [request]),
-        Verdict::KeptWhole => Sentence::new("kept_whole", [request]),
+        Verdict::Disaggregated => Sentence::new("disaggregated", [request]),
+        Verdict::Aggregated => Sentence::new("aggregated", [request]),
         Verdict::Loads => Sentence::new("loads", [request]),
         Verdict::Waits => Sentence::new(if is_gateways { "gateway_waits" } else { "waits" }, [request]),
         Verdict::Skipped => Sentence::new(if is_gateways { "gateway_skipped" } else { "skipped" }, [request]),
@@ -313,6 +317,7 @@ pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Sentence> 
         (Test::KvReservation, _) => "kv_reservation",
         (Test::CachedPrompt, _) => "cached_prompt",
         (Test::UncachedPrompt, _) => "uncached_prompt",
+        (Test::PrefillLoad, _) => "prefill_load",
         (Test::RankRequests, _) => "rank_requests",
         (Test::FairShare, _) => "fair_share",
     };

@@ -40,9 +40,9 @@ pub(super) const SPLITS: Condition =
     all(&[when_in(Id::SchedulerKind, &["vllm_v1"]), above(Id::Replicas, 1.0)]);
 /// Those whose rule looks at what is not cached of a prompt, and at the load of the prefill replica.
 pub(super) const BY_ISL: Condition =
-    all(&[APART, when_in(Id::HandoverPolicy, &["isl_bounding", "isl_or_load"])]);
+    all(&[APART, when_in(Id::DisaggregationPolicy, &["isl_bounding", "isl_or_load"])]);
 pub(super) const BY_PREFILL_LOAD: Condition =
-    all(&[APART, when_in(Id::HandoverPolicy, &["prefill_load", "isl_or_load"])]);
+    all(&[APART, when_in(Id::DisaggregationPolicy, &["prefill_load", "isl_or_load"])]);
 /// vLLM counts its CUDA graphs in the memory plan.
 pub(super) const COUNTS_GRAPHS: Condition = all(&[
     when_in(Id::SchedulerKind, &["vllm_v1"]),

@@ -42,8 +42,8 @@ ids! {
 
     FleetGpu FleetModel TensorParallel PipelineParallel PeerAccess FleetNetwork Weights Unquantized QuantizedHead KvFormat KvPool
     MemoryPlan VllmVersion MemoryMargin KvCacheGib Replicas DataParallel RankPasses SyncInterval RankChoice ApiServers
-    ExpertParallel AllToAll Pools Disaggregation PrefillReplicas DecodePool HandoverPolicy HandoverThreshold IslTokens IslRatio
-    PrefillBusy DecodeBusy PrefillRouter TransferRate TransferBase TransferSharing HandoverRoute KvLoadFailure FailingLoads
+    ExpertParallel AllToAll Pools Disaggregation PrefillReplicas DecodePool DisaggregationPolicy DisaggregationThreshold IslTokens IslRatio
+    PrefillBusy DecodeBusy PrefillRouter TransferRate TransferBase TransferSharing DecodeRoute KvLoadFailure FailingLoads
 
     ScalingKind PoolSchedule ScalingMetric ScalingTarget OptimizationTarget ScalingTtft ScalingItl
     ScalingPrefillSpeed ScalingMin ScalingMax ScalingInterval ScrapeInterval ScrapeDelay ScalingWindow

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::trace::{
     BASE_MODEL, ClosedLoop, Events, LabelMaker, Labels, NO_REQUEST, PrefixBlocks, RecordedDrafts,
-    RecordedHandovers, Request, TraceEvent, TraceMetadata,
+    RecordedTransfers, Request, TraceEvent, TraceMetadata,
 };
 
 fn refused(text: &str) -> FormatError {
@@ -159,7 +159,7 @@ prop_compose! {
             numbered_sessions: false,
             prefix: if has[5] { prefix } else { PrefixBlocks::default() },
             drafts: RecordedDrafts::default(),
-            handovers: RecordedHandovers::default(),
+            transfers: RecordedTransfers::default(),
             details: if has[1] { vec!["{\"turn\": 1.50}".to_owned(); n] } else { Vec::new() },
             events: Events::new(
                 (0u32..)

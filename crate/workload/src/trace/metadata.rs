@@ -136,7 +136,7 @@ impl RecordedDrafts {
 
 /// What a file says of handing requests over from prefill to decode replicas. Each column is empty or has an entry a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RecordedHandovers {
+pub struct RecordedTransfers {
     /// Whether a request goes to a decode replica alone.
     pub decode_only: Vec<bool>,
     /// The block at which its pull fails, [`ALL_BLOCKS`]: it does not.
@@ -146,7 +146,7 @@ pub struct RecordedHandovers {
 /// In place of the block at which a pull fails: all can be read.
 pub const ALL_BLOCKS: u32 = u32::MAX;
 
-impl RecordedHandovers {
+impl RecordedTransfers {
     fn select(&self, order: &[u32]) -> Self {
         Self {
             decode_only: select(&self.decode_only, order),
@@ -292,8 +292,8 @@ pub struct TraceMetadata {
     pub ignores_eos: Vec<bool>,
     /// The data-parallel rank that a request asks for (vLLM's `data_parallel_rank`), [`NO_RANK`]: any; empty where none asks.
     pub rank: Vec<u16>,
-    /// How it is handed over from a prefill to a decode replica.
-    pub handovers: RecordedHandovers,
+    /// What happens to its KV transfer.
+    pub transfers: RecordedTransfers,
     /// What else a file says about each request: an object in JSON, or "".
     pub details: Vec<String>,
     /// What happened between requests.
@@ -313,7 +313,7 @@ impl TraceMetadata {
             && self.assumed_output.is_empty()
             && self.ignores_eos.is_empty()
             && self.rank.is_empty()
-            && self.handovers.is_empty()
+            && self.transfers.is_empty()
             && self.details.is_empty()
             && self.events.is_empty()
     }
@@ -364,7 +364,7 @@ impl TraceMetadata {
         let mut rank = Vec::new();
         let mut events = Events::default();
         let mut drafts = RecordedDrafts::default();
-        let mut handovers = RecordedHandovers::default();
+        let mut transfers = RecordedTransfers::default();
         let mut numbers: BTreeMap<(usize, u64), u64> = BTreeMap::new();
         let nothing = Self::default();
         for (file, (metadata, requests)) in parts.iter().enumerate() {
@@ -383,7 +383,7 @@ impl TraceMetadata {
                 ignores_eos.push(metadata.ignores_eos.get(id).copied().unwrap_or(false));
                 rank.push(metadata.rank_of(id).unwrap_or(NO_RANK));
                 drafts.append(&metadata.drafts, id);
-                handovers.append(&metadata.handovers, id);
+                transfers.append(&metadata.transfers, id);
                 details.push(metadata.details.get(id).cloned().unwrap_or_default());
                 let mut renumbered = |block: u64| {
                     let next = numbers.len() as u64;
@@ -410,7 +410,7 @@ impl TraceMetadata {
             assumed_output: if assumed_output.contains(&true) { assumed_output } else { Vec::new() },
             ignores_eos: if ignores_eos.contains(&true) { ignores_eos } else { Vec::new() },
             rank: if rank.iter().any(|&rank| rank != NO_RANK) { rank } else { Vec::new() },
-            handovers: handovers.without_blanks(),
+            transfers: transfers.without_blanks(),
             details,
             events,
         };
@@ -431,7 +431,7 @@ impl TraceMetadata {
             assumed_output: select(&self.assumed_output, order),
             ignores_eos: select(&self.ignores_eos, order),
             rank: select(&self.rank, order),
-            handovers: self.handovers.select(order),
+            transfers: self.transfers.select(order),
             details: if self.details.is_empty() {
                 Vec::new()
             } else {

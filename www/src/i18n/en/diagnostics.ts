@@ -124,7 +124,7 @@ export const diagnostics = area('diagnostics', {
   stuck_at_gateway: '{requests} {requests|request waits|requests wait} at the gateway for KV memory or a concurrency slot that never becomes free.',
   missing_part: 'A part of the page could not be downloaded. Check the network and try again.',
   disaggregation_beside: 'Prefill and decode apart are not simulated beside {name}.',
-  disaggregation_groups: 'KV blocks are handed over of models whose layers all keep every token; this one has layers with a window or a state.',
+  disaggregation_groups: 'KV transfer is simulated for models whose layers all keep every token; this one has layers with a window or a state.',
   disaggregation_differs: 'Prefill and decode replicas need the same scheduler, model, KV format and KV block size.',
   prefill_replicas_cut: '{value} of the replicas compute prompts, so that one is left to decode.',
   lockstep_in_stages: 'Data-parallel ranks that run every pass together have one pipeline stage here: set pipeline parallelism to 1, or let ranks run each by itself.',

@@ -120,7 +120,7 @@ export const diagnostics: Translation<typeof english> = {
   stuck_at_gateway: '{requests} 个请求在网关等待永远不会空出来的 KV 显存或并发槽位。',
   missing_part: '页面的一部分下载失败，请检查网络后重试。',
   disaggregation_beside: '预填充与解码分离不能与{name}一起模拟。',
-  disaggregation_groups: '只有所有层都保留全部 token 的模型才能移交 KV 块；这个模型有带窗口或状态的层。',
+  disaggregation_groups: '只有所有层都保留全部 token 的模型才能模拟 KV 传输；这个模型有带窗口或状态的层。',
   disaggregation_differs: '预填充副本与解码副本须有相同的调度器、模型、KV 格式与 KV 块大小。',
   prefill_replicas_cut: '有 {value} 个副本计算提示词，以便留下一个解码。',
   lockstep_in_stages: '一起执行前向的数据并行 rank 在这里只有一个流水线阶段：请把流水线并行度设为 1，或让各 rank 各自运行。',

@@ -84,13 +84,13 @@ impl RunningList {
             context.record.iterations.push(&run, &batch.chunks);
         }
         replica.copies_have_ended(context, batch);
-        replica.readings_have_ended(batch);
+        replica.free_finished_sending(batch);
         replica.adapters.offload_unused(&mut replica.kv);
     }
 
     /// A request goes, complete or not: the tier below the KV cache stores what it lacks.
     fn tell_tier(&self, replica: &mut Replica, context: &ScheduleContext<'_>, place: u32) {
-        let Replica { kv, kv_offload: Some(tier), .. } = replica else { return };
+        let Replica { kv, kv_connector: Some(tier), .. } = replica else { return };
         let RunningRequest { id, known, computed, awaited, held, .. } = &self.entries[place as usize];
         tier.leaves(kv, context.trace, (*id, *known), held, (*computed, *awaited));
     }
@@ -99,9 +99,9 @@ impl RunningList {
     /// free when that has ended (`defer_block_free`).
     fn free(&mut self, replica: &mut Replica, place: u32) {
         let last_formed = replica.formed;
-        let Replica { kv, kv_offload, .. } = replica;
+        let Replica { kv, kv_connector, .. } = replica;
         let entry = self.entry(place);
-        if kv_offload.is_some() && entry.under_way > 0 {
+        if kv_connector.is_some() && entry.under_way > 0 {
             let fenced = (last_formed, entry.id, std::mem::take(&mut entry.held));
             self.fenced.push_back(fenced);
         } else {
@@ -246,7 +246,7 @@ fn end_of(
         entry.drafts = proposed(context, batch, id);
     }
     if is_done && context.is_prefill_leg(id) {
-        hand_over(list, replica, context, place);
+        end_prefill_leg(list, replica, context, place);
         return Given::default();
     }
     if is_done {
@@ -269,9 +269,14 @@ fn end_of(
     Given { tokens, follow }
 }
 
-/// The prompt of a request is computed: it goes on to the replica that decodes, and its blocks stay here until they have been read
+/// The prompt of a request is computed: it goes on to the replica that decodes, and its blocks stay here until they have been pulled
 /// (`delay_free_blocks`). The token that came out of it is thrown away.
-fn hand_over(list: &mut RunningList, replica: &mut Replica, context: &mut ScheduleContext<'_>, place: u32) {
+fn end_prefill_leg(
+    list: &mut RunningList,
+    replica: &mut Replica,
+    context: &mut ScheduleContext<'_>,
+    place: u32,
+) {
     let entry = list.entry(place);
     let (id, held) = (entry.id, std::mem::take(&mut entry.held));
     replica.pinned.keep(id, held);
@@ -281,8 +286,8 @@ fn hand_over(list: &mut RunningList, replica: &mut Replica, context: &mut Schedu
     replica.num_running -= 1;
     replica.outstanding -= 1;
     replica.waiting.ended(context.trace, id, 0, false);
-    context.requests[id].status = RequestStatus::HandedOver;
-    context.record.handed_over.push(id);
+    context.requests[id].status = RequestStatus::BetweenLegs;
+    context.record.prefilled.push(id);
     replica.happened(context, BatchEvent::Left(id, None));
 }
 

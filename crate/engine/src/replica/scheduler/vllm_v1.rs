@@ -259,7 +259,7 @@ fn schedule(
     if let (Some(drafting), true) = (context.config.drafting(), step.needs_drafts) {
         batch.drafted = drafting.drafts_after(step.scheduled.len() as u32);
     }
-    if let Replica { kv, kv_offload: Some(tier), .. } = replica {
+    if let Replica { kv, kv_connector: Some(tier), .. } = replica {
         let preempted = &context.record.preemptions[preempted_before..];
         let preempted: Vec<RequestId> = preempted.iter().map(|preemption| preemption.id).collect();
         tier.formed((list, kv), context, &step.scheduled, &preempted, batch);
@@ -268,9 +268,9 @@ fn schedule(
             replica.begin_stores(context.now_us, batch);
         }
     }
-    replica.readings_are_reported(batch);
+    replica.report_finished_sending(batch);
     if step.scheduled.is_empty() && batch.is_empty() {
-        replica.readings_have_ended(batch);
+        replica.free_finished_sending(batch);
     }
     list.commit(replica, context, batch, step.scheduled);
     if step.reads_prompts {

@@ -82,8 +82,8 @@ choices! {
         Nixl = "nixl",
     }
 
-    /// Which requests are handed over.
-    DisaggregationPolicy (ID = HandoverPolicy) {
+    /// Which requests are disaggregated.
+    DisaggregationPolicy (ID = DisaggregationPolicy) {
         /// Every one.
         Always = "always",
         /// None: decode replicas serve whole requests.

@@ -98,11 +98,11 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::DecodePool, row("fleet.disaggregation.decode", "ddp", "fleet", Kind::Text { most: 1000 })
         .when(&[APART])
         .doc("Decode replicas differ in", "Settings in which decode replicas differ from prefill replicas, as PATH=VALUE with commas between them: another GPU, tensor parallelism, limits. Scheduler, model, KV format and block size are the same.")),
-    (Id::HandoverPolicy, row("fleet.disaggregation.policy", "dpo", "fleet", choice(choices::DisaggregationPolicy::ID))
+    (Id::DisaggregationPolicy, row("fleet.disaggregation.policy", "dpo", "fleet", choice(choices::DisaggregationPolicy::ID))
         .when(&[APART])
         .doc("Which prompts go to prefill", "All, none, those of which the decode replica has at least so many tokens not cached (llm-d, BLIS), or by Dynamo's rules: unless what is not cached is short (ISL bounding), unless the prefill replica has much to do (prefill load), or unless either holds. A request that stays is served by the decode replica alone. What is cached is known as it is at the moment.")),
-    (Id::HandoverThreshold, row("fleet.disaggregation.threshold", "dth", "fleet", whole(0.0, 10_000_000.0, 16.0)).unit("tokens").log(1.0, 100_000.0, 1.0)
-        .when(&[APART, when_in(Id::HandoverPolicy, &["threshold"])])
+    (Id::DisaggregationThreshold, row("fleet.disaggregation.threshold", "dth", "fleet", whole(0.0, 10_000_000.0, 16.0)).unit("tokens").log(1.0, 100_000.0, 1.0)
+        .when(&[APART, when_in(Id::DisaggregationPolicy, &["threshold"])])
         .doc("Threshold", "From so many prompt tokens on that the decode replica has not cached, a prefill replica computes the prompt. BLIS takes 16; agents with long shared prompts 20,000.")),
     (Id::IslTokens, row("fleet.disaggregation.isl_tokens", "dit", "fleet", whole(0.0, 10_000_000.0, 2048.0)).unit("tokens").log(16.0, 100_000.0, 1.0)
         .when(&[BY_ISL])
@@ -114,7 +114,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(&[BY_PREFILL_LOAD])
         .doc("Busy prefill", "A request stays where prompts of more than so many token budgets wait at the prefill replica that was chosen.")),
     (Id::DecodeBusy, row("fleet.disaggregation.decode_busy", "ddb", "fleet", number(0.0, 1.0, 0.0)).linear(0.0, 1.0, 0.05)
-        .when(&[APART, when_not_in(Id::HandoverPolicy, &["always", "never"])])
+        .when(&[APART, when_not_in(Id::DisaggregationPolicy, &["always", "never"])])
         .doc("Full decode memory", "Above this use of its KV memory a decode replica keeps no request for itself. 0: never.")),
     (Id::PrefillRouter, row("fleet.disaggregation.prefill_router", "drt", "fleet", choice(choices::PrefillRouter::ID))
         .when(&[APART, above(Id::PrefillReplicas, 1.0)])
@@ -128,7 +128,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::TransferSharing, row("fleet.transfer.sharing", "tsh", "fleet", choice(choices::TransferSharing::ID))
         .when(&[APART])
         .doc("Links are shared", "Max-min fair: pulls that leave one prefill replica, or come to one decode replica, share its link. None: each takes as long as alone, as AISimulate has it.")),
-    (Id::HandoverRoute, row("fleet.disaggregation.route_ms", "drm", "fleet", number(0.0, 10_000.0, 0.5)).unit("ms").linear(0.0, 10.0, 0.1)
+    (Id::DecodeRoute, row("fleet.disaggregation.route_ms", "drm", "fleet", number(0.0, 10_000.0, 0.5)).unit("ms").linear(0.0, 10.0, 0.1)
         .when(&[APART])
         .doc("Way through the router", "From the answer of the prefill replica to the request at the decode replica.")),
     (Id::KvLoadFailure, row("fleet.disaggregation.kv_load_failure_policy", "dlf", "fleet", choice(choices::KvLoadFailure::ID))

@@ -37,7 +37,7 @@ pub(super) fn admit(
     let known = context.requests[id].prompt;
     // The last token is computed in any case: the next one comes out of it.
     let (hits, idle) = found(replica, config, id, known);
-    if let Some(tier) = &mut replica.kv_offload {
+    if let Some(tier) = &mut replica.kv_connector {
         match tier.matched(context, id, known, hits) {
             None => return (Looked::Skipped, Compared::without_numbers(Test::CopyUnderWay)),
             Some(0) => {}
@@ -72,7 +72,7 @@ pub(super) fn admit(
     replica.pop_waiting(context);
     let (adapter, rank) = context.adapter(id);
     step.load_us += replica.adapters.acquire(&mut replica.kv, adapter, rank, context.now_us);
-    if let Some(tier) = &mut replica.kv_offload {
+    if let Some(tier) = &mut replica.kv_connector {
         tier.admitted(context.trace, id, known, hits);
     }
     let mut held = replica.kv.no_blocks();

@@ -5,7 +5,7 @@ use servescope_workload::RequestId;
 
 use super::{BlockReason, Replica, RunningList, ScheduleContext, Scheduled, State, Step, admission};
 use crate::record::decisions::{Compared, Test, Verdict};
-use crate::replica::kv_offload::Holder;
+use crate::replica::kv_connector::Holder;
 
 /// Admits requests that are loaded; `most` requests run at once. Says why the others and the waiting queue are not looked at.
 pub(super) fn schedule(
@@ -18,7 +18,7 @@ pub(super) fn schedule(
 ) -> Option<BlockReason> {
     let mut next = 0;
     while let Some(id) =
-        replica.kv_offload.as_ref().and_then(|tier| tier.waiting().nth(next)).map(|one| one.id)
+        replica.kv_connector.as_ref().and_then(|tier| tier.waiting().nth(next)).map(|one| one.id)
     {
         let running = list.order.len();
         if step.tokens_left() == 0 {
@@ -40,7 +40,7 @@ pub(super) fn schedule(
             next += 1;
             continue;
         }
-        if replica.kv_offload.as_ref().and_then(|tier| tier.holder(id)).is_some_and(Holder::has_nothing) {
+        if replica.kv_connector.as_ref().and_then(|tier| tier.holder(id)).is_some_and(Holder::has_nothing) {
             replica.wait_anew(context, id);
             if replica.head(context) == Some(id)
                 && let Some(reason) = admission::admit_head(list, replica, context, step, id)
@@ -77,7 +77,7 @@ fn admit(
 ) -> (Option<BlockReason>, Compared) {
     let config = context.config;
     let Some(Holder { known, computed, held, .. }) =
-        replica.kv_offload.as_ref().and_then(|tier| tier.holder(id))
+        replica.kv_connector.as_ref().and_then(|tier| tier.holder(id))
     else {
         return (None, Compared::NOTHING);
     };
@@ -107,7 +107,7 @@ fn admit(
         return (Some(BlockReason::Memory), compared);
     }
     let Some(mut holder) = replica.take_holder(context, id) else { return (None, compared) };
-    if let Some(tier) = &mut replica.kv_offload {
+    if let Some(tier) = &mut replica.kv_connector {
         tier.admitted(context.trace, id, known, computed / config.block_size);
     }
     let (adapter, rank) = context.adapter(id);

@@ -129,7 +129,7 @@ fn make_room(
         } else {
             order.len() - 1
         };
-        if replica.kv_offload.is_some() && list.entries[list.order[at] as usize].under_way > 0 {
+        if replica.kv_connector.is_some() && list.entries[list.order[at] as usize].under_way > 0 {
             return Room::Awaited;
         }
         let victim = list.order.remove(at);

@@ -224,7 +224,7 @@ impl Connector for SimpleCpu {
         if count > 0 {
             self.found.insert(request.id, found);
         }
-        Some(count)
+        Some(count * request.block_size)
     }
 
     fn allocated(&mut self, request: Seen<'_>, _: u32, loaded: u32) {

@@ -4,7 +4,7 @@ use crate::replica_index::ReplicaIndex;
 
 /// The way of one request. Times in microseconds; NaN where it did not come so far.
 #[derive(Debug, Clone, Copy)]
-pub struct Handover {
+pub struct RequestLegs {
     /// The replica that computes its prompt.
     pub prefill: ReplicaIndex,
     /// The replica that decodes.
@@ -23,7 +23,7 @@ pub struct Handover {
     pub(crate) is_pulled: bool,
 }
 
-impl Handover {
+impl RequestLegs {
     /// Of a request that has just come in.
     pub(crate) fn between(prefill: ReplicaIndex, decode: ReplicaIndex) -> Self {
         Self {
@@ -39,14 +39,14 @@ impl Handover {
     }
 }
 
-impl Handover {
+impl RequestLegs {
     /// From the end of its prompt to its first iteration at the decode replica, microseconds; 0 where it did not come so far.
     pub(crate) fn wait_us(&self) -> f64 {
         Some(self.decode_scheduled_us - self.prefilled_us).filter(|us| !us.is_nan()).unwrap_or(0.0)
     }
 }
 
-impl PartialEq for Handover {
+impl PartialEq for RequestLegs {
     /// Equal bits, so that what is missing equals what is missing.
     fn eq(&self, other: &Self) -> bool {
         let of = |own: &Self| {

@@ -1,13 +1,13 @@
-//! What it costs to hand requests over from prefill to decode replicas.
+//! What it costs to transfer KV blocks from prefill to decode replicas.
 
 use serde::Serialize;
 
 use crate::report::Report;
 
-/// The way of the requests that were handed over, means over those that came to their decode replicas.
+/// The KV transfers of disaggregated requests, means over those that came to their decode replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "types", derive(ts_rs::TS))]
-pub struct HandoverUse {
+pub struct KvTransferUse {
     /// How many.
     pub requests: u64,
     /// Of all requests that were served to their end, the share of them.
@@ -21,27 +21,27 @@ pub struct HandoverUse {
     /// How long it would have taken with the links to itself.
     pub mean_alone_s: f64,
     /// From the end of the prompt to the first iteration at the decode replica.
-    pub mean_handover_s: f64,
+    pub mean_between_legs_s: f64,
 }
 
-impl HandoverUse {
-    /// Of a run; `None`: no request was handed over.
+impl KvTransferUse {
+    /// Of a run; `None`: no request was disaggregated.
     pub(super) fn of(report: &Report) -> Option<Self> {
         let completed = (0..report.results.len()).filter(|&id| report.is_completed(id));
-        let (mut all, mut requests, mut pulled_blocks, mut handover_us) = (0u64, 0u64, 0u64, 0.0);
+        let (mut all, mut requests, mut pulled_blocks, mut between_us) = (0u64, 0u64, 0u64, 0.0);
         for id in completed {
             all += 1;
-            let Some(handover) = report.handover(id) else { continue };
+            let Some(legs) = report.legs(id) else { continue };
             requests += 1;
-            pulled_blocks += u64::from(handover.blocks);
-            handover_us += handover.wait_us();
+            pulled_blocks += u64::from(legs.blocks);
+            between_us += legs.wait_us();
         }
         let (mut pulls, mut wait_us, mut pull_us, mut alone_us) = (0u64, 0.0, 0.0, 0.0);
         for copy in report.timeline.kv_copies.iter().filter(|copy| copy.is_load) {
-            let of_request = copy.requests.first().and_then(|id| report.handover(id.index()));
-            let Some(handover) = of_request else { continue };
+            let of_request = copy.requests.first().and_then(|id| report.legs(id.index()));
+            let Some(legs) = of_request else { continue };
             pulls += 1;
-            wait_us += copy.start_us - handover.prefilled_us;
+            wait_us += copy.start_us - legs.prefilled_us;
             pull_us += copy.end_us - copy.start_us;
             alone_us += copy.alone_us;
         }
@@ -53,7 +53,7 @@ impl HandoverUse {
             mean_wait_s: mean_s(wait_us, pulls),
             mean_pull_s: mean_s(pull_us, pulls),
             mean_alone_s: mean_s(alone_us, pulls),
-            mean_handover_s: mean_s(handover_us, requests),
+            mean_between_legs_s: mean_s(between_us, requests),
         })
     }
 }

@@ -1,14 +1,14 @@
-//! Requests that are handed over from prefill to decode replicas.
+//! Requests whose prompts and answers are computed in two pools.
 
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use servescope_engine::decisions::Verdict;
+use servescope_engine::decisions::{Test as DecidedBy, Verdict};
 use servescope_engine::explain::cause::{ByCause, Cause};
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::{
-    DataParallel, Disaggregation, Fleet, FleetConfig, HandoverPolicy, KvGroups, KvRole, KvTransfer,
-    LinkSharing, LoadFailure, Outcome, Pool, PoolConfig, Report, RouterKind, SchedulerKind, VllmRules,
+    DataParallel, Decider, Disaggregation, Fleet, FleetConfig, KvGroups, KvRole, KvTransfer, LinkSharing,
+    LoadFailure, Outcome, Pool, PoolConfig, Report, RouterKind, SchedulerKind, VllmRules,
 };
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -18,16 +18,16 @@ use super::to_the_end;
 use super::toy::TOY;
 use crate::given::{any_rules, requests};
 
-fn any_policy() -> impl Strategy<Value = HandoverPolicy> {
+fn any_policy() -> impl Strategy<Value = Decider> {
     let uncached = || (0u32..100, 0.0..1.0f64);
     prop_oneof![
-        3 => Just(HandoverPolicy::Always),
-        1 => Just(HandoverPolicy::Never),
-        1 => (0u32..100).prop_map(HandoverPolicy::Threshold),
-        1 => uncached().prop_map(|(tokens, ratio)| HandoverPolicy::UncachedPrompt { tokens, ratio }),
-        1 => (0.0..2.0f64).prop_map(HandoverPolicy::PrefillLoad),
+        3 => Just(Decider::Always),
+        1 => Just(Decider::Never),
+        1 => (0u32..100).prop_map(Decider::Threshold),
+        1 => uncached().prop_map(|(tokens, ratio)| Decider::UncachedPrompt { tokens, ratio }),
+        1 => (0.0..2.0f64).prop_map(Decider::PrefillLoad),
         1 => (uncached(), 0.0..2.0f64).prop_map(|((tokens, ratio), busy)| {
-            HandoverPolicy::UncachedPromptOrLoad { tokens, ratio, busy }
+            Decider::UncachedPromptOrLoad { tokens, ratio, busy }
         }),
     ]
 }
@@ -70,7 +70,7 @@ proptest! {
     /// Whatever the rules, the memory and the failures: every request ends, no block stays in use at either side, time adds up, and
     /// leaps are steps.
     #[test]
-    fn handovers_conserve_requests_and_blocks_and_leap_as_they_step(
+    fn legs_conserve_requests_and_blocks_and_leap_as_they_step(
         (trace, queueing) in sent_by_users(), (prefill, decode) in (any_vllm(), any_vllm()), cost in any_cost(),
         rules in any_rules(9_000), own in any_disaggregation(), block_us in 0u32..400, times in 1usize..80,
     ) {
@@ -88,14 +88,14 @@ proptest! {
         prop_assert!(leaps.results.iter().all(|result| result.outcome != Outcome::Unfinished));
         check_waits(&leaps, rules.queue_timeout_us);
         for (id, result) in leaps.results.iter().enumerate() {
-            let Some(handover) = leaps.handover(id) else { continue };
+            let Some(legs) = leaps.legs(id) else { continue };
             if result.outcome != Outcome::Completed {
                 continue;
             }
-            let times = [handover.scheduled_us, handover.prefilled_us, handover.arrived_us, handover.decode_scheduled_us];
-            prop_assert!(times.is_sorted() && trace.arrival_us[id] <= leaps.trace.arrival_us[id], "{handover:?}");
-            prop_assert_eq!(handover.decode, leaps.replica(id));
-            prop_assert!(handover.blocks <= leaps.trace.input_tokens[id].div_ceil(prefill.block_size));
+            let times = [legs.scheduled_us, legs.prefilled_us, legs.arrived_us, legs.decode_scheduled_us];
+            prop_assert!(times.is_sorted() && leaps.trace.arrival_us[id] <= legs.scheduled_us, "{legs:?}");
+            prop_assert_eq!(legs.decode, leaps.replica(id));
+            prop_assert!(legs.blocks <= leaps.trace.input_tokens[id].div_ceil(prefill.block_size));
         }
         let steps = fleet().without_fast_forward().run();
         prop_assert!(leaps == steps, "leaps differ from steps");
@@ -141,15 +141,15 @@ fn trace(count: u32, apart_us: f64, input: u32, output: u32) -> Arc<Trace> {
 #[test]
 fn prompts_are_computed_as_in_a_fleet_of_single_tokens() {
     let trace = trace(60, 900.0, 300, 40);
-    let handed_over = fleet(&trace, [1, 1], Disaggregation::FREE, 0.0).run();
+    let apart = fleet(&trace, [1, 1], Disaggregation::FREE, 0.0).run();
     let single = Arc::new(Trace { output_tokens: vec![1; 60], max_tokens: vec![1; 60], ..(*trace).clone() });
     let alone = Fleet::of_pool(single, config(1), Box::new(TOY)).run();
     for id in 0..trace.len() {
-        let handover = handed_over.handover(id).unwrap();
-        assert_eq!(alone.scheduled_us(id), Some(handover.scheduled_us), "request {id}");
-        assert_eq!(alone.results[id].finish_us, Some(handover.prefilled_us), "request {id}");
-        assert_eq!(handover.arrived_us, handover.prefilled_us);
-        assert_eq!(handover.blocks, 300_u32.div_ceil(BLOCK));
+        let legs = apart.legs(id).unwrap();
+        assert_eq!(alone.scheduled_us(id), Some(legs.scheduled_us), "request {id}");
+        assert_eq!(alone.results[id].finish_us, Some(legs.prefilled_us), "request {id}");
+        assert_eq!(legs.arrived_us, legs.prefilled_us);
+        assert_eq!(legs.blocks, 300_u32.div_ceil(BLOCK));
     }
 }
 
@@ -163,14 +163,14 @@ fn mean_ttft_us(report: &Report) -> f64 {
     all.iter().sum::<f64>() / all.len() as f64
 }
 
-/// No prompt is computed beside a decode, so that tokens come sooner after each other; the first one comes later.
+/// No prompt is computed beside a decode, so that tokens come sooner after each other; the first one waits for the KV transfer.
 #[test]
 fn decodes_are_not_disturbed_and_the_first_token_waits_for_the_copy() {
     let trace = trace(80, 1_200.0, 600, 30);
     let of = |policy| {
         fleet(&trace, [1, 1], Disaggregation { policy, base_us: 400.0, ..Disaggregation::FREE }, 40.0).run()
     };
-    let (apart, together) = (of(HandoverPolicy::Always), of(HandoverPolicy::Never));
+    let (apart, together) = (of(Decider::Always), of(Decider::Never));
     assert!(
         mean_tpot_us(&apart) < 0.8 * mean_tpot_us(&together),
         "{} {}",
@@ -180,9 +180,9 @@ fn decodes_are_not_disturbed_and_the_first_token_waits_for_the_copy() {
     let alone = Arc::new(requests([(0.0, 0, BASE_MODEL, 1_500, 30)]));
     let own = Disaggregation { base_us: 400.0, route_us: 100.0, ..Disaggregation::FREE };
     let one = fleet(&alone, [1, 1], own, 40.0).run();
-    let handover = one.handover(0).unwrap();
+    let legs = one.legs(0).unwrap();
     // Through the router, to the first byte, and 94 blocks.
-    assert_eq!(handover.decode_scheduled_us - handover.prefilled_us, 100.0 + 400.0 + 94.0 * 40.0);
+    assert_eq!(legs.decode_scheduled_us - legs.prefilled_us, 100.0 + 400.0 + 94.0 * 40.0);
 }
 
 /// A link too slow for the prompts: the copy takes longer than the prefill that it spares, and copies wait for each other.
@@ -191,9 +191,9 @@ fn a_slow_link_loses() {
     let trace = trace(40, 20_000.0, 1_500, 4);
     let of =
         |policy, block_us| fleet(&trace, [1, 1], Disaggregation { policy, ..Disaggregation::FREE }, block_us);
-    let whole = of(HandoverPolicy::Never, 400.0).run();
-    let slow = of(HandoverPolicy::Always, 400.0).with_decisions().run();
-    let quick = of(HandoverPolicy::Always, 4.0).run();
+    let whole = of(Decider::Never, 400.0).run();
+    let slow = of(Decider::Always, 400.0).with_decisions().run();
+    let quick = of(Decider::Always, 4.0).run();
     let [whole_us, slow_us, quick_us] = [&whole, &slow, &quick].map(mean_ttft_us);
     assert!(slow_us > whole_us && slow_us > quick_us, "{whole_us} {slow_us} {quick_us}");
     let why = WhyTables::of(&slow).unwrap();
@@ -204,9 +204,9 @@ fn a_slow_link_loses() {
     assert!(causes[Cause::KvLoading as usize] > 0 && causes[Cause::KvLink as usize] > 0, "{causes:?}");
 }
 
-/// The prefill replica has the prompt's blocks until they are read: with few of them it stands still.
+/// The prefill replica keeps the prompt's blocks until they are pulled: with few of them it admits nothing meanwhile.
 #[test]
-fn blocks_stay_until_they_are_read() {
+fn blocks_stay_until_they_are_pulled() {
     let trace = trace(8, 0.0, 1_500, 4);
     let of = |blocks| {
         let small = |role, blocks| {
@@ -216,8 +216,7 @@ fn blocks_stay_until_they_are_read() {
         let pools = vec![small(KvRole::Producer, blocks), small(KvRole::Consumer, 2_000)];
         Fleet::new(Arc::clone(&trace), rules, pools).run()
     };
-    let last =
-        |report: &Report| (0..8).map(|id| report.handover(id).unwrap().prefilled_us).fold(0.0, f64::max);
+    let last = |report: &Report| (0..8).map(|id| report.legs(id).unwrap().prefilled_us).fold(0.0, f64::max);
     assert!(last(&of(100)) > 3.0 * last(&of(2_000)));
 }
 
@@ -237,4 +236,28 @@ fn failed_pulls_fail_or_are_recomputed() {
     assert!(again.results.iter().all(|result| result.outcome == Outcome::Completed));
     let read: u64 = again.timeline.iterations.iter().map(|run| u64::from(run.prompt_tokens)).sum();
     assert!(read > 20 * 500 + 20 * 100, "{read} prompt tokens");
+}
+
+/// What is written down of a decision is the test that decided, and what became of the request.
+#[test]
+fn a_busy_prefill_replica_keeps_requests_away_and_says_so() {
+    let trace = trace(12, 0.0, 1_500, 4);
+    let own = Disaggregation { policy: Decider::PrefillLoad(1.0), ..Disaggregation::FREE };
+    let report = fleet(&trace, [1, 1], own, 4.0).with_decisions().run();
+    let mut kept = 0;
+    for decision in report.decisions.as_deref().unwrap() {
+        let id = decision.request().map_or(0, servescope_workload::RequestId::index);
+        match decision.verdict {
+            Verdict::Disaggregated => assert!(report.legs(id).is_some(), "request {id}"),
+            Verdict::Aggregated => {
+                assert!(report.legs(id).is_none(), "request {id}");
+                let (waiting, most) = decision.compared.numbers().unwrap();
+                assert!((decision.compared.test, most) == (DecidedBy::PrefillLoad, 2_048) && waiting > most);
+                kept += 1;
+            }
+            _ => {}
+        }
+    }
+    // Two prompts have more than a budget of 2,048 tokens; the others are kept.
+    assert_eq!(kept, 10);
 }

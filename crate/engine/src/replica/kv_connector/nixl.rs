@@ -31,8 +31,8 @@ impl Connector for Nixl {
         Vec::new()
     }
 
-    fn matched(&mut self, _: Seen<'_>, _: u32) -> Option<u32> {
-        Some(0)
+    fn matched(&mut self, request: Seen<'_>, local: u32) -> Option<u32> {
+        Some(if request.is_to_be_pulled { request.known - local * request.block_size } else { 0 })
     }
 
     fn allocated(&mut self, request: Seen<'_>, _: u32, loaded: u32) {

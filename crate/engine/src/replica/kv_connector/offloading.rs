@@ -177,7 +177,7 @@ impl Connector for Offloading {
             }
             count += 1;
         }
-        (!is_pending).then_some(count)
+        (!is_pending).then_some(count * request.block_size)
     }
 
     fn allocated(&mut self, request: Seen<'_>, local: u32, loaded: u32) {

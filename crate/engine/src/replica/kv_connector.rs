@@ -11,6 +11,7 @@ mod arc;
 mod host_chunks;
 mod host_pool;
 mod link;
+mod loads;
 mod lru;
 mod nixl;
 mod offloading;
@@ -22,7 +23,6 @@ use std::sync::Arc;
 
 use servescope_workload::{RequestId, Trace};
 
-use super::Replica;
 use super::batch_scheduler::ScheduleContext;
 use super::iteration::{CopyId, Scheduled, ScheduledBatch};
 use super::kv_cache::{BlockContents, ContentsInOrder, Held, KvCache, contents_of};
@@ -31,11 +31,7 @@ use crate::block_numbers::BlockNumbers;
 use crate::config::PoolConfig;
 use crate::config::disaggregation::{KvRole, LoadFailure};
 use crate::config::host_cache::{HostCache, OffloadConnector};
-use crate::record::decisions::{Compared, Verdict};
-use crate::record::request_state::RequestStatus;
-use crate::record::timeline::QueueDrop;
 use crate::replica_index::ReplicaIndex;
-use crate::request::{Outcome, Rejection};
 use link::Link;
 
 /// A copy that a connector decides.
@@ -74,6 +70,8 @@ struct Seen<'a> {
     /// Tokens of its prompt and its answer that are known.
     known: u32,
     block_size: u32,
+    /// Whether another replica computed its prompt, whose KV blocks were not asked for.
+    is_to_be_pulled: bool,
 }
 
 impl<'a> Seen<'a> {
@@ -98,7 +96,7 @@ struct RequestBlocks {
 
 impl RequestBlocks {
     fn seen<'a>(&'a self, trace: &'a Trace, (id, known): (RequestId, u32)) -> Seen<'a> {
-        Seen { trace, numbers: &self.numbers, id, known, block_size: self.block_size }
+        Seen { trace, numbers: &self.numbers, id, known, block_size: self.block_size, is_to_be_pulled: false }
     }
 }
 
@@ -151,8 +149,8 @@ trait Connector: std::fmt::Debug {
     /// Blocks with a number that the host has since the last call (`true`), or has no more.
     fn take_changes(&mut self) -> Vec<(u32, bool)>;
 
-    /// How many blocks in a row behind its first `local` ones the host has of a waiting request; `None`: that is not known before a
-    /// copy has ended.
+    /// How many tokens behind its first `local` blocks can be loaded of a waiting request; `None`: that is not known before a copy has
+    /// ended.
     fn matched(&mut self, request: Seen<'_>, local: u32) -> Option<u32>;
 
     /// The request has its blocks, of which so many behind the first `local` ones are loaded.
@@ -213,7 +211,7 @@ impl Holder {
 
 /// The tier of one replica.
 #[derive(Debug)]
-pub(crate) struct KvOffload {
+pub(crate) struct KvConnector {
     connector: Box<dyn Connector>,
     loads: Link,
     stores: Link,
@@ -237,7 +235,7 @@ pub(crate) struct Pull {
     pub(crate) blocks: u32,
 }
 
-impl Clone for KvOffload {
+impl Clone for KvConnector {
     fn clone(&self) -> Self {
         Self {
             connector: self.connector.boxed(),
@@ -252,7 +250,7 @@ impl Clone for KvOffload {
     }
 }
 
-impl KvOffload {
+impl KvConnector {
     /// A connector that has loaded nothing; `None`: the pool has none. Prefixes are cached where blocks have numbers.
     pub(crate) fn new(
         replica: ReplicaIndex,
@@ -312,11 +310,8 @@ impl KvOffload {
         known: u32,
         local: u32,
     ) -> Option<u32> {
-        if context.requests.is_to_be_pulled(id) {
-            return Some(known - local * self.blocks.block_size);
-        }
-        let blocks = self.connector.matched(self.blocks.seen(context.trace, (id, known)), local)?;
-        Some(blocks * self.blocks.block_size)
+        let seen = self.blocks.seen(context.trace, (id, known));
+        self.connector.matched(Seen { is_to_be_pulled: context.requests.is_to_be_pulled(id), ..seen }, local)
     }
 
     /// A waiting request that was looked for is admitted, and loads nothing.
@@ -492,123 +487,5 @@ impl KvOffload {
         batch.copies.reported = self.loads.report(now_us);
         batch.copies.reported.extend(self.stores.report(now_us));
         batch.copies.awaited = awaited;
-    }
-}
-
-impl Replica {
-    /// The scheduler learns of the copies that had ended when an iteration was formed.
-    pub(crate) fn copies_have_ended(
-        &mut self,
-        context: &mut ScheduleContext<'_>,
-        batch: &mut ScheduledBatch,
-    ) {
-        let now_us = context.now_us;
-        let Self { kv, kv_offload: Some(tier), .. } = self else { return };
-        let mut failed = Vec::new();
-        for copy in std::mem::take(&mut batch.copies.reported) {
-            tier.connector.ended(kv, copy);
-            kv.tell_of_host(tier.connector.take_changes());
-            tier.has_learned = true;
-            let taken = tier.loads.take(copy, now_us).or_else(|| tier.stores.take(copy, now_us));
-            let Some(copy) = taken else { continue };
-            let loaded = if copy.is_load { &copy.requests[..] } else { &[] };
-            for &request in loaded {
-                let of_request = |holder: &Holder| holder.id == request;
-                let Some(place) = tier.holders.iter().position(of_request) else { continue };
-                if tier.holders[place].is_gone {
-                    let mut holder = tier.holders.remove(place);
-                    kv.free_blocks(request, &mut holder.held, false);
-                    continue;
-                }
-                let holder = &mut tier.holders[place];
-                holder.progress = LoadProgress::Loaded;
-                match holder.fails_at {
-                    None => {}
-                    Some((_, LoadFailure::Fail)) => failed.push(request),
-                    // What is before the first block that is missing is there.
-                    Some((at, LoadFailure::Recompute)) => {
-                        holder.computed = ((holder.local + at) * tier.blocks.block_size).min(holder.computed);
-                    }
-                }
-            }
-            context.record.kv_copies.push(copy);
-        }
-        for id in failed {
-            self.fail_load(context, id);
-        }
-    }
-
-    /// A request ends with an error, because it could not be loaded.
-    fn fail_load(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
-        let reason = Rejection::KvLoad;
-        context.record.results[id].outcome = Outcome::Rejected(reason);
-        context.record.departures.push(QueueDrop { time_us: context.now_us, id });
-        context.decided(self.index, id, Verdict::Rejected(reason), || Compared::NOTHING);
-        self.drop_holder(context, id);
-    }
-
-    /// An iteration is computed: stores that wait for it begin.
-    pub(crate) fn begin_stores(&mut self, now_us: f64, batch: &mut ScheduledBatch) {
-        let Some(tier) = &mut self.kv_offload else { return };
-        for copy in std::mem::take(&mut batch.copies.begin_after) {
-            tier.stores.begin(copy, now_us);
-        }
-    }
-
-    /// Until when an iteration waits for copies; infinite where one of them has not begun. `None`: it does not wait.
-    pub(crate) fn waits_for_copies_until(&self, now_us: f64, batch: &ScheduledBatch) -> Option<f64> {
-        let tier = self.kv_offload.as_ref()?;
-        let end_us =
-            |&copy: &CopyId| tier.loads.end_us(copy).or_else(|| tier.stores.end_us(copy)).unwrap_or(0.0);
-        let until_us = batch.copies.awaited.iter().map(end_us).max_by(f64::total_cmp)?;
-        (until_us > now_us).then_some(until_us)
-    }
-
-    /// Whether what a request loads is there. When that is seen first its blocks can be found, and where all of its tokens are loaded
-    /// the last one is computed again: the next one comes out of it.
-    pub(crate) fn finish_load(&mut self, id: RequestId) -> bool {
-        let Self { kv, kv_offload: Some(tier), .. } = self else { return false };
-        let Some(holder) = tier.holders.iter_mut().find(|holder| holder.id == id) else { return false };
-        match holder.progress {
-            LoadProgress::Begins | LoadProgress::UnderWay => return false,
-            LoadProgress::Cached => {}
-            LoadProgress::Loaded => {
-                holder.progress = LoadProgress::Cached;
-                kv.cache_blocks(id, holder.computed, &mut holder.held);
-                holder.computed = holder.computed.min(holder.known - 1);
-            }
-        }
-        true
-    }
-
-    /// A request that waited with blocks is admitted.
-    pub(crate) fn take_holder(&mut self, context: &ScheduleContext<'_>, id: RequestId) -> Option<Holder> {
-        let tier = self.kv_offload.as_mut()?;
-        let place = tier.holders.iter().position(|holder| holder.id == id)?;
-        let holder = tier.holders.remove(place);
-        self.holder_leaves(context, id);
-        Some(holder)
-    }
-
-    /// A request that could load nothing gives its blocks back and waits as a new one.
-    pub(crate) fn wait_anew(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
-        let Some(mut holder) = self.take_holder(context, id) else { return };
-        self.kv.free_blocks(id, &mut holder.held, false);
-        context.requests[id].status = RequestStatus::Waiting;
-        self.requeue(context, id);
-    }
-
-    /// A request that waits with blocks goes away.
-    pub(crate) fn drop_holder(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
-        let Self { kv, kv_offload: Some(tier), .. } = self else { return };
-        tier.cancel(kv, context.trace, id);
-        self.holder_leaves(context, id);
-        self.outstanding -= 1;
-        if !context.requests[id].leg.scheduled_us.is_nan() {
-            self.close_result(context, id);
-        }
-        context.requests.token_us.remove(&id);
-        context.requests[id].status = RequestStatus::Finished;
-        context.record.ends(id);
     }
 }
