@@ -1097,24 +1097,6 @@ export type GroupRow = {
   attainment_all: number | null,
 };
 
-/** The KV transfers of disaggregated requests, means over those that came to their decode replicas. */
-export type KvTransferUse = {
-  /** How many. */
-  requests: number,
-  /** Of all requests that were served to their end, the share of them. */
-  share: number,
-  /** KV blocks that were pulled. */
-  pulled_blocks: number,
-  /** From the end of the prompt until the pull began: through the router, and until the decode replica had memory. */
-  mean_wait_s: number,
-  /** How long a pull took. */
-  mean_pull_s: number,
-  /** How long it would have taken with the links to itself. */
-  mean_alone_s: number,
-  /** From the end of the prompt to the first iteration at the decode replica. */
-  mean_between_legs_s: number,
-};
-
 /** The headline numbers of a run by key path; null where the run has too few requests for one. */
 export type Headline = { [key in string]: number | null };
 
@@ -1170,6 +1152,24 @@ export type HostCacheUse = {
   load_link: number | null,
   /** The same to its host. */
   store_link: number | null,
+};
+
+/** The KV transfers of disaggregated requests, means over those that came to their decode replicas. */
+export type KvTransferUse = {
+  /** How many. */
+  requests: number,
+  /** Of all requests that were served to their end, the share of them. */
+  share: number,
+  /** KV blocks that were pulled. */
+  pulled_blocks: number,
+  /** From the end of the prompt until the pull began: through the router, and until the decode replica had memory. */
+  mean_wait_s: number,
+  /** How long a pull took. */
+  mean_pull_s: number,
+  /** How long it would have taken with the links to itself. */
+  mean_alone_s: number,
+  /** From the end of the prompt to the first iteration at the decode replica. */
+  mean_between_legs_s: number,
 };
 
 /**

@@ -102,4 +102,13 @@ impl Disaggregation {
         load_failure: LoadFailure::Fail,
         failing_loads: 0.0,
     };
+
+    /// Whether it matters what a decode replica has in memory at the moment at which a request is sent to it.
+    pub(crate) fn reads_decode_memory(&self) -> bool {
+        let reads_prefixes = matches!(
+            self.policy,
+            Decider::Threshold(_) | Decider::UncachedPrompt { .. } | Decider::UncachedPromptOrLoad { .. }
+        );
+        self.decode_busy > 0.0 || reads_prefixes
+    }
 }

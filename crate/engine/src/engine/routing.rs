@@ -21,7 +21,12 @@ impl Fleet {
             self.record.for_router = Some(Vec::new());
         }
         let is_exact = self.router.knowledge.as_ref().is_some_and(|knowledge| knowledge.is_exact());
-        if is_exact || any(DataParallel::hears_reports) || any(|ranks| ranks.lockstep.is_some()) {
+        let decides_by_memory = self.config.disaggregation.is_some_and(|own| own.reads_decode_memory());
+        if is_exact
+            || decides_by_memory
+            || any(DataParallel::hears_reports)
+            || any(|ranks| ranks.lockstep.is_some())
+        {
             self.max_fast_forward = 1;
         }
     }

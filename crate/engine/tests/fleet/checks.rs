@@ -33,6 +33,12 @@ pub(crate) fn check_requests(report: &Report, config: &PoolConfig) {
             Outcome::Cancelled => assert_eq!(scheduled.is_some(), result.finish_us.is_some(), "request {id}"),
             // SGLang lets it in with one token, and ends it with that.
             Outcome::Rejected(Rejection::RequestTooLong) if config.scheduler == SchedulerKind::Sglang => {}
+            // SGLang holds a request that it retracted to the bound of its waiting queue too.
+            Outcome::Rejected(Rejection::QueueFull) if config.scheduler == SchedulerKind::Sglang => {
+                assert_eq!(scheduled.is_some(), result.finish_us.is_some(), "request {id}");
+                let was_retracted = report.timeline.preemptions.iter().any(|event| event.id.index() == id);
+                assert!(scheduled.is_none() || was_retracted, "request {id}");
+            }
             Outcome::Rejected(_) | Outcome::TimedOut => {
                 assert!(scheduled.is_none() && result.finish_us.is_none(), "request {id}");
             }

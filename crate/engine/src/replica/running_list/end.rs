@@ -145,6 +145,10 @@ impl RunningList {
             replica.close_result(context, id);
         }
         if let Some(place) = RunningList::place(context, id) {
+            if context.facts.caches_when_computed {
+                // What was computed of it is kept for others, as of one that is done.
+                self.cache_computed_of(replica, context, place);
+            }
             self.tell_tier(replica, context, place);
             self.free(replica, place);
             self.release_adapter(&mut replica.adapters, context, place);

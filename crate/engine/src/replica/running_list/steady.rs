@@ -348,13 +348,24 @@ impl RunningList {
         replica: &mut Replica,
         context: &ScheduleContext<'_>,
     ) {
-        for &place in &self.order {
-            let entry = &mut self.entries[place as usize];
-            if !entry.is_in_group {
-                let tokens = computed_behind_prompt(context, entry, 0);
-                replica.kv.cache_blocks(entry.id, tokens, &mut entry.held);
+        for at in 0..self.order.len() {
+            let place = self.order[at];
+            if !self.entries[place as usize].is_in_group {
+                self.cache_computed_of(replica, context, place);
             }
         }
+    }
+
+    /// The same of one request.
+    pub(super) fn cache_computed_of(
+        &mut self,
+        replica: &mut Replica,
+        context: &ScheduleContext<'_>,
+        place: u32,
+    ) {
+        let entry = self.entry(place);
+        let tokens = computed_behind_prompt(context, entry, 0);
+        replica.kv.cache_blocks(entry.id, tokens, &mut entry.held);
     }
 
     /// Writes all of the group down.

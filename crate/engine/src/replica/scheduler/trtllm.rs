@@ -107,7 +107,8 @@ impl BatchScheduler for State {
 
     /// For how many iterations the head of the queue stays where it is, for what it lacked when the last one was formed.
     fn steady_for(&self, replica: &mut Replica, context: &ScheduleContext<'_>, most: u32) -> Steady {
-        if !self.paused.is_empty() || self.passes {
+        // Blocks of answers that are computed can be found from iteration to iteration.
+        if context.config.prefix_cache || !self.paused.is_empty() || self.passes {
             return Steady::up_to(1);
         }
         if replica.num_waiting == 0 {
