@@ -317,7 +317,7 @@ export const module: ModuleTexts = {
   'rule.gateway_checks': '网关：检查与时限',
   'rule.dispatcher': '网关：分发器',
   'rule.adapter_loading': '加载适配器',
-  'rule.kv_offload': '主机 KV 缓存',
+  'rule.kv_connector': '主机 KV 缓存',
   'rule.autoscaling': '自动扩缩容',
   'rule.fcfs': '先来先服务',
   'rule.lifo': '后来先服务',
