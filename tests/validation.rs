@@ -183,6 +183,25 @@ fn the_expected_errors_are_those_of_the_measured_rows_left_out() {
 #[test]
 fn the_pages_deployments_are_the_measured_rows_with_what_is_predicted() {
     let Some(rows) = measured_rows() else { return };
-    let predicted: Vec<_> = rows.iter().map(silicon::predict).collect();
-    recorded_is("static/published/deployments.json", &silicon::shipped(&rows, &predicted));
+    let path = "static/published/deployments.json";
+    if std::env::var_os("SERVESCOPE_BLESS").is_some() || servescope_testkit::is_whole() {
+        let predicted: Vec<_> = rows.iter().map(silicon::predict).collect();
+        return recorded_is(path, &silicon::shipped(&rows, &predicted));
+    }
+    // The deployments with many ranks and thousands of requests in flight take minutes.
+    let text = std::fs::read_to_string(format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let recorded: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.mode == "agg" || is_short(row)) {
+        let found = silicon::predict(row).ok().map(|answer| [answer.ttft_ms, answer.tpot_ms]);
+        for (column, ms) in [("own_ttft_ms", found.map(|ms| ms[0])), ("own_tpot_ms", found.map(|ms| ms[1]))] {
+            let kept = recorded["rows"][column][place].as_f64();
+            let is_kept = kept.zip(ms).map_or(kept == ms, |(kept, ms)| (kept / ms - 1.0).abs() < 1e-4);
+            assert!(is_kept, "{path}, row {place}, {column}: {kept:?}, found {ms:?}");
+        }
+    }
+}
+
+/// Whether a row's run makes few tokens.
+fn is_short(row: &silicon::SiliconRow) -> bool {
+    row.in_flight.is_none_or(|in_flight| in_flight * row.output_tokens <= 100_000)
 }

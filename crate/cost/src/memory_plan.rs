@@ -10,4 +10,5 @@ mod whole;
 
 pub use crate::model_shape::ModelShape;
 pub use drafter::{DrafterMemory, layer_behind};
+pub use kv_token::kv_token_bytes;
 pub use whole::{Ask, MemoryPlan, Reserve};

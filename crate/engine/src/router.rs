@@ -80,7 +80,9 @@ impl Router {
         let is_of_python = config.draws_as_python && config.router == RouterKind::Random;
         let rule = rule_of(config.router, &config.constants);
         let shards = config.view.shards.max(1);
-        let knows = rule.is_some() || shards > 1;
+        // A decode replica does not know of requests whose prompts are still computed elsewhere; what sent them does.
+        let counts_sent = config.disaggregation.is_some() && reads_load(config.router);
+        let knows = rule.is_some() || shards > 1 || counts_sent;
         let keys = match config.router {
             RouterKind::AdapterAffinity => BlockNumbers::of_adapters(trace),
             RouterKind::PrefixAffinity => BlockNumbers::of_prompts_or_sessions(trace),
@@ -149,6 +151,12 @@ impl Router {
             (CountSource::Own, None) => view.outstanding(place),
             (CountSource::Scraped, _) => reported(place).requests,
         };
+        let unstarted = |place: ReplicaIndex| match &self.knowledge {
+            Some(knowledge) if view.config(place).kv_transfer.is_some() => {
+                knowledge.own_unstarted_tokens(shard, place)
+            }
+            _ => 0,
+        };
         let Shard { turn, affinity } = &mut self.shards[shard];
         match self.kind {
             RouterKind::RoundRobin => {
@@ -170,7 +178,7 @@ impl Router {
                 let busy = |at: usize| (requests(candidates[at]), at);
                 candidates[if busy(second) < busy(first) { second } else { first }]
             }
-            RouterKind::LeastKv => least(candidates, |place| reported(place).kv_tokens),
+            RouterKind::LeastKv => least(candidates, |place| reported(place).kv_tokens + unstarted(place)),
             RouterKind::AdapterAffinity => affinity.pick(id, by_load(candidates, requests)),
             RouterKind::PrefixAffinity => {
                 let candidates = by_load(candidates, requests)
@@ -181,6 +189,11 @@ impl Router {
             _ => least(candidates, |place| u64::from(requests(place))),
         }
     }
+}
+
+/// Whether a router without a rule compares how much replicas have to do.
+fn reads_load(kind: RouterKind) -> bool {
+    !matches!(kind, RouterKind::RoundRobin | RouterKind::Random | RouterKind::FewestWaiting)
 }
 
 /// The log has a rule's choice, with both sides of what it compared.

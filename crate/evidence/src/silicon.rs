@@ -8,6 +8,7 @@
 //! **What calibration may see.** A deployment whose hash is odd ([`SiliconRow::is_left_out`]) is never used to calibrate a constant. Its
 //! rows are summed up apart.
 
+mod disaggregated;
 mod engines;
 mod errors;
 mod expected;
@@ -20,7 +21,7 @@ mod shipped;
 
 pub use errors::{Errors, errors};
 pub use expected::expected_errors;
-pub use file::{Flags, SiliconError, SiliconRow, gpu, read};
+pub use file::{Flags, SiliconError, SiliconRow, WorkerLayout, Workers, gpu, read};
 pub use playground::scenario;
 pub(crate) use predict::nominal_length;
 pub use predict::{Predicted, PredictedLatency, predict, predict_with};

@@ -4,6 +4,7 @@ mod autoscaling;
 mod capacity;
 mod combinations;
 mod default_scenario;
+mod disaggregation;
 mod fleets;
 mod growth;
 mod host_cache;

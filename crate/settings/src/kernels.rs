@@ -71,6 +71,7 @@ pub const CALIBRATED: Overheads = Overheads {
     prompt_factor: 1.0,
     mixed_decode_factor: 1.6,
     collective_us: 3.2,
+    one_token_decodes: true,
 };
 
 /// The same of SGLang. Descent on its even rows ran off for experts in NVFP4, whose rows have pauses of seconds, so theirs is vLLM's.
@@ -86,6 +87,7 @@ pub const SGLANG: Overheads = Overheads {
     prompt_factor: 1.0,
     mixed_decode_factor: 1.6,
     collective_us: 1.0,
+    one_token_decodes: false,
 };
 
 /// The same of TensorRT-LLM, under vLLM's scheduler in its place. Factors of experts were held at 0.6 where descent asked for less: no
@@ -102,6 +104,7 @@ pub const TENSORRT_LLM: Overheads = Overheads {
     prompt_factor: 1.0,
     mixed_decode_factor: 1.6,
     collective_us: 0.22,
+    one_token_decodes: false,
 };
 
 /// What surrounds the kernels of an engine.

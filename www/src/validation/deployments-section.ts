@@ -126,7 +126,7 @@ export class DeploymentsSection extends LightElement {
   #line(by: Group['by'], { value, rows, own, aiconfigurator }: Line): TemplateResult {
     const { app, deployments } = this;
     const say = this.#say;
-    const name = by === 'all' ? say('all') : by === 'half' ? (app.text.find(texts, `role.${value}`) ?? value) : by === 'backend' ? deployments.backendName(value) : value;
+    const name = by === 'all' ? say('all') : by === 'half' ? (app.text.find(texts, `role.${value}`) ?? value) : by === 'backend' ? deployments.backendName(value) : by === 'mode' ? (app.text.find(texts, `mode.${value}`) ?? value) : value;
     const { format } = app.text;
     const errors = (who: 'own' | 'aiconfigurator', errors: Errors): TemplateResult => html`
       <td>${format.whole(errors.ttft?.count ?? 0)}</td>${MEASURES.map((measure) => this.#errors(`${who}.${measure}`, errors[measure]))}`;

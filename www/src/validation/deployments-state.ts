@@ -7,7 +7,7 @@ import { relativeErrors } from '../simulation/module.js';
 import { messageOf, type ChartData } from '../simulation/types.js';
 import { Topic } from '../lib/topic.js';
 import { signedError } from '../measured-run/errors.js';
-import { answeredOf, errorTable, fetchDeployments, FIRST, halfOf, HALVES, passes, ROLES, rowsOf, scatter, type File, type Filter, type Group, type Measure, type Row } from './deployments.js';
+import { answeredOf, errorTable, fetchDeployments, FIRST, halfOf, HALVES, passes, ROLES, rowsOf, scatter, type File, type Filter, type Group, type Deployment, type Measure, type Row, type Workers } from './deployments.js';
 
 export interface Shown {
   filter: Filter;
@@ -70,9 +70,11 @@ export class DeploymentsState {
   /** A deployment in words. */
   nameOf({ deployment, in_flight }: Row): string {
     const { format } = this.app.text;
-    const { model, gpu, backend, version, input_tokens, output_tokens, tensor_parallel: tp, attention_data_parallel: dp, expert_parallel: ep } = deployment;
-    const layout = [tp > 1 ? `TP${String(tp)}` : '', dp > 1 ? `DP${String(dp)}` : '', ep > 1 ? `EP${String(ep)}` : ''].filter((part) => part !== '').join(' ');
-    const gpus = `${String(tp * dp)} × ${gpu}${layout === '' ? '' : ` (${layout})`}`;
+    const { model, gpu, backend, version, input_tokens, output_tokens, workers } = deployment;
+    const gpus = workers === null ? gpusOf(gpu, deployment) : this.app.text.say(texts)('workers', {
+      prefill: `${workers[0].count === null ? '?' : format.whole(workers[0].count)} × ${gpusOf(gpu, workers[0])}`,
+      decode: `${workers[1].count === null ? '?' : format.whole(workers[1].count)} × ${gpusOf(gpu, workers[1])}`,
+    });
     const flight = in_flight === null ? '' : `, ${this.app.text.say(texts)('in_flight', { in_flight: format.whole(in_flight) })}`;
     const tokens = this.app.text.say(texts)('tokens', { input: format.whole(input_tokens), output: format.whole(output_tokens) });
     return `${model}${deployment.format === '' ? '' : ` ${deployment.format}`}, ${gpus}, ${this.backendName(backend)} ${version}, ${tokens}${flight}`;
@@ -117,6 +119,12 @@ export class DeploymentsState {
     this.charts.set(new Map(MEASURES.map((measure) => [`deployments_${measure}`, scatter(measure, answered, picked)])));
     this.app.scheduler.invalidateAll();
   }
+}
+
+/** The GPUs of one server, and how the model lies on them. */
+function gpusOf(gpu: string, { tensor_parallel: tp, attention_data_parallel: dp, expert_parallel: ep }: Workers | Deployment): string {
+  const layout = [tp > 1 ? `TP${String(tp)}` : '', dp > 1 ? `DP${String(dp)}` : '', ep > 1 ? `EP${String(ep)}` : ''].filter((part) => part !== '').join(' ');
+  return `${String(tp * dp)} × ${gpu}${layout === '' ? '' : ` (${layout})`}`;
 }
 
 const BACKENDS: Readonly<Record<string, string>> = { vllm: 'vLLM', sglang: 'SGLang', trtllm: 'TensorRT-LLM' };

@@ -4,7 +4,7 @@ import { answeredOf, errorTable, FIRST, halfOf, passes, reasonsOf, rowsOf, scatt
 
 const DEPLOYMENT: Deployment = {
   model: 'a', gpu: 'g', backend: 'vllm', version: '1', mode: 'aggregated', format: '', input_tokens: 8, output_tokens: 8,
-  tensor_parallel: 1, attention_data_parallel: 1, expert_tensor_parallel: 1, expert_parallel: 1, is_left_out: true,
+  tensor_parallel: 1, attention_data_parallel: 1, expert_tensor_parallel: 1, expert_parallel: 1, workers: null, is_left_out: true,
 };
 const FILE: File = {
   command: '', source: '', common: 'v=4&n=0',
@@ -14,7 +14,7 @@ const FILE: File = {
     ttft_ms: [100, 200, 400, 400, 100], tpot_ms: [10, 10, 10, 10, 10],
     own_ttft_ms: [110, 220, null, 400, 100], own_tpot_ms: [10, 11, null, 10, 10],
     aiconfigurator_ttft_ms: [150, null, 400, null, null], aiconfigurator_tpot_ms: [10, null, 10, null, null],
-    times: ['kernels', 'kernels', null, 'kernels', 'kernels'], reason: [null, null, 'disaggregated', null, null], link: ['u=1', null, null, null, null],
+    times: ['kernels', 'kernels', null, 'kernels', 'kernels'], reason: [null, null, 'workers', null, null], link: ['u=1', null, null, null, null],
   },
 };
 const ROWS = rowsOf(FILE);
@@ -55,7 +55,7 @@ describe('measured deployments', () => {
     expect(model?.by).toBe('model');
     const [both] = errorTable(passed, { both: true }, count);
     expect([both?.lines[0]?.own.ttft?.count, both?.lines[0]?.aiconfigurator.ttft?.count]).toEqual([1, 1]);
-    expect(reasonsOf(passed)).toEqual([{ reason: 'disaggregated', rows: 1 }]);
+    expect(reasonsOf(passed)).toEqual([{ reason: 'workers', rows: 1 }]);
   });
 
   it('are drawn on equal axes, by half, with the picked one crossed', () => {

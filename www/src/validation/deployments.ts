@@ -3,12 +3,17 @@ import { series } from '../draw/series.js';
 import { fetchJson } from '../state/presets.js';
 import type { Axis, ChartData, RelativeErrors, Series } from '../simulation/types.js';
 
+/** The prefill or the decode servers of a disaggregated deployment. */
+export interface Workers { count: number | null; tensor_parallel: number; attention_data_parallel: number; expert_parallel: number }
+
 export interface Deployment {
   model: string; gpu: string; backend: string; version: string; mode: string;
   /** Format of the weights' products; empty: the checkpoint's. */
   format: string;
   input_tokens: number; output_tokens: number;
   tensor_parallel: number; attention_data_parallel: number; expert_tensor_parallel: number; expert_parallel: number;
+  /** Prefill and decode servers, where they are apart. */
+  workers: readonly [Workers, Workers] | null;
   /** No constant was calibrated on it. */
   is_left_out: boolean;
 }
@@ -57,8 +62,9 @@ export interface Filter {
   both: boolean;
 }
 
-/** The engine whose scheduler is vLLM's here. */
+/** The engines whose scheduler is vLLM's here; of the second one only where prefill and decode are apart. */
 const BORROWS = 'trtllm';
+const BORROWS_APART = 'sglang';
 export const FIRST: Filter = { model: '', gpu: '', backend: 'vllm', in_flight: '', doubtful: false, both: false };
 
 /** The file lies beside the page; it is fetched when the tab is opened. */
@@ -84,7 +90,7 @@ export function rowsOf({ common, deployments, rows }: File): Row[] {
 }
 
 export function isBorrowed({ deployment }: Row): boolean {
-  return deployment.backend === BORROWS;
+  return deployment.backend === BORROWS || (deployment.backend === BORROWS_APART && deployment.workers !== null);
 }
 
 export function passes(filter: Filter, row: Row): boolean {
@@ -98,7 +104,7 @@ export function passes(filter: Filter, row: Row): boolean {
 }
 
 /** The values of a property, sorted. */
-export function valuesOf(rows: readonly Row[], of: 'model' | 'gpu' | 'backend'): string[] {
+export function valuesOf(rows: readonly Row[], of: 'model' | 'gpu' | 'backend' | 'mode'): string[] {
   return [...new Set(rows.map(({ deployment }) => deployment[of]))].sort((one, other) => one.localeCompare(other, 'en'));
 }
 
@@ -110,7 +116,7 @@ export interface Errors { ttft: RelativeErrors | null; tpot: RelativeErrors | nu
 export interface Line { value: string; rows: number; own: Errors; aiconfigurator: Errors }
 
 /** Lines of the table that have something in common. */
-export interface Group { by: 'all' | 'half' | 'gpu' | 'model' | 'backend'; lines: Line[] }
+export interface Group { by: 'all' | 'half' | 'mode' | 'gpu' | 'model' | 'backend'; lines: Line[] }
 
 /** What the halves of the rows are called: what constants may be calibrated on, what they may not, and rows under another engine's scheduler. */
 export type Half = 'calibrated' | 'left_out' | 'borrowed';
@@ -138,8 +144,8 @@ export function errorTable(passed: readonly Row[], { both }: Pick<Filter, 'both'
   const parted = (by: Group['by'], values: readonly string[], of: (row: Row) => string): Group => ({
     by, lines: values.map((value) => [value, passed.filter((row) => of(row) === value)] as const).filter(([, rows]) => rows.length > 0).map(([value, rows]) => line(value, rows)),
   });
-  const named = (by: 'gpu' | 'model' | 'backend'): Group => parted(by, valuesOf(passed, by), ({ deployment }) => deployment[by]);
-  const parts = [parted('half', HALVES, halfOf), named('gpu'), named('model'), named('backend')];
+  const named = (by: 'mode' | 'gpu' | 'model' | 'backend'): Group => parted(by, valuesOf(passed, by), ({ deployment }) => deployment[by]);
+  const parts = [parted('half', HALVES, halfOf), named('mode'), named('gpu'), named('model'), named('backend')];
   return [{ by: 'all', lines: [line('', passed)] }, ...parts.filter(({ by, lines }) => by === 'half' || lines.length > 1)];
 }
 

@@ -258,6 +258,39 @@ test('an engineer asks whether MTP is worth it at the batch', async ({ page, req
   person.done(6);
 });
 
+test('an engineer asks whether to split prefill and decode, and how many of each', async ({ page, request }) => {
+  const say = words.say(gateway);
+  const story = await (await request.get('presets/will_apart.json')).json() as AboutStory;
+  await open(page, '');
+  const person = new Person(page);
+  const table = await ask(person, 'should I split prefill and decode?', story);
+  const [first, each] = [await timesIn(table, say('story.ttft_p99'), story), await timesIn(table, say('story.tpot_mean'), story)];
+  expect(each.with).toBeLessThan(0.9 * each.without);
+  expect(first.with).toBeGreaterThan(first.without);
+  // With more of the replicas for prompts the first token comes sooner, and the others later; with fewer the queue grows.
+  const tail = async (): Promise<number> => (await timesIn(table, say('story.ttft_p99'), story)).with;
+  await person.set('fleet.disaggregation.prefill_replicas', 5);
+  await expect.poll(tail).toBeLessThan(0.8 * first.with);
+  await person.set('fleet.disaggregation.prefill_replicas', 2);
+  await expect.poll(tail).toBeGreaterThan(3 * first.with);
+  person.done(8);
+});
+
+test('an engineer asks what an autoscaler would do', async ({ page, request }) => {
+  const say = words.say(gateway);
+  const story = await (await request.get('presets/will_autoscale.json')).json() as AboutStory;
+  await open(page, '');
+  const person = new Person(page);
+  const table = await ask(person, 'what if I autoscale?', story);
+  const tail = async (): Promise<{ without: number; with: number }> => timesIn(table, say('story.ttft_p99'), story);
+  const burst = await tail();
+  expect(burst.with).toBeGreaterThan(0.9 * burst.without);
+  // Replicas that are ready in a few seconds serve the burst.
+  await person.set('fleet.cold_start.delay_s', 2);
+  await expect.poll(async () => { const now = await tail(); return now.with / now.without; }).toBeLessThan(0.9);
+  person.done(8);
+});
+
 test('an engineer sees one user beside the others', async ({ page }) => {
   await open(page);
   const person = new Person(page);

@@ -16,7 +16,7 @@ fn every_row_is_answered_or_says_why_not() {
         assert_eq!(row["error"].is_null(), row["ttft_ms"].is_f64() && row["tpot_ms"].is_f64(), "{row}");
     }
     assert!(rows[0]["error"].is_null() && rows[1]["borrowed"] == false);
-    assert_eq!(rows[2]["error"], "disaggregated serving is not modelled");
+    assert_eq!(rows[2]["error"], "numbers of prefill and decode workers not given");
     let summary = found["summary"].as_array().unwrap();
     let all = &summary[0];
     assert_eq!((&all["rows"], &all["answered"]), (&3.into(), &2.into()));
@@ -27,7 +27,11 @@ fn every_row_is_answered_or_says_why_not() {
     assert!((mine["bias"].as_f64().unwrap() - expected).abs() < 1e-12, "{mine}");
     assert!((all["aiconfigurator"]["tpot"]["median"].as_f64().unwrap() - (10.0 / 9.25 - 1.0)).abs() < 1e-12);
     let (table, _) = good(&["validate", "--silicon", &path]);
-    assert!(table.contains("odd hash: left out") && table.contains("disaggregated serving"), "{table}");
+    assert!(
+        table.contains("odd hash: left out")
+            && table.contains("numbers of prefill and decode workers not given"),
+        "{table}"
+    );
 }
 
 #[test]

@@ -7,8 +7,8 @@ use super::import::pairs;
 use super::layout::{AttentionKernels, ExpertKernels, Layout, MissingTable, Product, Sum};
 use super::{Grid, Kernels, NumberFormat};
 use crate::batch::{
-    Batch, BatchCost, DecodeUsage, OperatorClass, OperatorSum, OperatorTime, Peak, StageParts, StageTime,
-    decode_usage_of,
+    Batch, BatchCost, Chunk, DecodeUsage, OperatorClass, OperatorSum, OperatorTime, Peak, StageParts,
+    StageTime, decode_usage_of,
 };
 use crate::batch_stages::{BatchStages, StageConstants};
 use crate::deployment::Deployment;
@@ -51,6 +51,9 @@ pub struct Overheads {
     pub mixed_decode_factor: f64,
     /// Added to each collective: GPUs wait for the last one.
     pub collective_us: f64,
+    /// Whether a request of whose prompt one token is left to compute runs as those that decode, in their CUDA graph too
+    /// (vllm/v1/attention/backends/utils.py, `split_decodes_and_prefills`).
+    pub one_token_decodes: bool,
 }
 
 impl Overheads {
@@ -67,6 +70,7 @@ impl Overheads {
         prompt_factor: 1.0,
         mixed_decode_factor: 1.0,
         collective_us: 0.0,
+        one_token_decodes: true,
     };
 }
 
@@ -366,6 +370,11 @@ impl KernelCost {
 
     /// What an iteration costs a stage before the last, and the last one. The kernels of a layer are asked for once.
     fn stage_sums(&self, batch: &Batch<'_>, mut layers: OperatorSum) -> [OperatorSum; 2] {
+        let is_short = |chunk: &Chunk| chunk.tokens == 1;
+        if self.overheads.one_token_decodes && batch.chunks.iter().any(is_short) {
+            let chunks: Vec<Chunk> = batch.chunks.iter().copied().filter(|chunk| !is_short(chunk)).collect();
+            return self.stage_sums(&with_short_chunks_decoding(batch, &chunks), layers);
+        }
         let tokens = f64::from(batch.rows());
         if tokens == 0.0 {
             return [layers.clone(), layers];
@@ -394,6 +403,14 @@ impl KernelCost {
         }
         sums
     }
+}
+
+/// A batch of which `chunks` are the longer ones: those of one token decode.
+fn with_short_chunks_decoding<'a>(batch: &Batch<'_>, chunks: &'a [Chunk]) -> Batch<'a> {
+    let short = batch.chunks.iter().filter(|chunk| chunk.tokens == 1);
+    let kv_tokens: f64 = short.map(|chunk| f64::from(chunk.kv_tokens) + 1.0).sum();
+    let decodes = batch.decodes + (batch.chunks.len() - chunks.len()) as u32;
+    Batch { chunks, decodes, decode_kv_tokens: batch.decode_kv_tokens + kv_tokens, ..*batch }
 }
 
 /// Attention of requests that decode in a layer, of which `timed_us` was measured for one query each: the KV tokens are read once for

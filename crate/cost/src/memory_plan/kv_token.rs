@@ -3,7 +3,7 @@
 use crate::deployment::Deployment;
 
 /// Bytes of a token in all layers of the stage that has most, while it is within every window.
-pub(super) fn kv_token_bytes(deployment: &Deployment) -> f64 {
+pub fn kv_token_bytes(deployment: &Deployment) -> f64 {
     let model = &deployment.model;
     let share = f64::from(deployment.most_layers()) / f64::from(model.layers);
     let full = f64::from(model.full_layers() - model.shared_kv_layers) * deployment.kv_bytes_per_layer();

@@ -37,7 +37,7 @@ impl DisaggregatedFleet {
         let own = config.disaggregation?;
         // Its kinds compare what replicas have at the moment, and know nothing else.
         let view = RouterView::default();
-        let of_prefill = FleetConfig { router: own.prefill_router, view, ..*config };
+        let of_prefill = FleetConfig { router: own.prefill_router, view, disaggregation: None, ..*config };
         Some(Box::new(Self {
             config: own,
             transfers: Transfers::new(own.sharing, own.base_us),

@@ -125,6 +125,11 @@ impl Knowledge {
         self.shards[shard].own.get(place.index()).map_or(0, |own| own.requests)
     }
 
+    /// Tokens of the prompts that a shard has sent to a replica and that have no first token.
+    pub(super) fn own_unstarted_tokens(&self, shard: usize, place: ReplicaIndex) -> u64 {
+        self.shards[shard].own.get(place.index()).map_or(0, |own| own.uncached_tokens)
+    }
+
     /// The request as a rule sees it.
     pub(super) fn asked(
         &mut self,

@@ -261,3 +261,20 @@ fn a_busy_prefill_replica_keeps_requests_away_and_says_so() {
     // Two prompts have more than a budget of 2,048 tokens; the others are kept.
     assert_eq!(kept, 10);
 }
+
+/// Routers that compare loads count what they have sent, though its prompt is still computed elsewhere: a burst is shared evenly.
+#[test]
+fn a_burst_is_shared_among_decode_replicas_before_they_know_of_it() {
+    let trace = trace(40, 0.0, 300, 20);
+    for router in [RouterKind::LeastOutstanding, RouterKind::LeastKv, RouterKind::PowerOfTwo] {
+        let of = |replicas, role| Pool::new(with_role(config(replicas), role, 4.0), Box::new(TOY));
+        let rules =
+            FleetConfig { router, disaggregation: Some(Disaggregation::FREE), ..FleetConfig::default() };
+        let pools = vec![of(1, KvRole::Producer), of(4, KvRole::Consumer)];
+        let report = Fleet::new(Arc::clone(&trace), rules, pools).run();
+        let mut given = [0; 5];
+        (0..trace.len()).for_each(|id| given[report.replica(id).index()] += 1);
+        let wanted = if router == RouterKind::PowerOfTwo { 5..=15 } else { 10..=10 };
+        assert!(given[1..].iter().all(|count| wanted.contains(count)), "{router:?}: {given:?}");
+    }
+}

@@ -61,7 +61,7 @@ impl SglangFlags {
         let chunk = if is_qwen || is_deepseek_fp4 { 16_384 } else { 32_768 };
         let is_blackwell = gpu(&row.system).is_some_and(Gpu::has_compute_capability_10);
         // Ranks of attention receive at every turn; of GLM-5 only the 4-bit script has an interval.
-        let never_waits = row.attention_data_parallel > 1 || (model.contains("glm-5") && !is_nvfp4);
+        let never_waits = row.layout.attention_data_parallel > 1 || (model.contains("glm-5") && !is_nvfp4);
         let in_flight = row.in_flight.unwrap_or(0);
         let recv_interval = match (is_blackwell && !never_waits, in_flight >= MANY_IN_FLIGHT) {
             (false, _) => 1,

@@ -53,7 +53,7 @@ fn share_of_peak(row: &SiliconRow) -> Option<f64> {
     let [gpu, model] = deployed(row)?;
     let (gpu, model) = (Gpu::named(gpu)?, Model::named(model)?);
     let peak = gpu.fp8_tflops.unwrap_or(gpu.bf16_tflops).value * 1e12;
-    let gpus = row.tensor_parallel * row.pipeline_parallel * row.attention_data_parallel;
+    let gpus = row.layout.gpus();
     let request_s = (row.ttft_ms + row.tpot_ms * f64::from(row.output_tokens.max(1) - 1)) / 1e3;
     let tokens_per_s =
         f64::from(row.in_flight?) * f64::from(row.input_tokens + row.output_tokens) / request_s;

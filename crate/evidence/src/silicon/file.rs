@@ -91,6 +91,37 @@ pub struct Flags {
     pub captured_tokens: Option<u32>,
 }
 
+/// How the model lies on the GPUs of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkerLayout {
+    /// GPUs that share attention.
+    pub tensor_parallel: u32,
+    /// Pipeline stages.
+    pub pipeline_parallel: u32,
+    /// Replicas of attention, each with requests of its own.
+    pub attention_data_parallel: u32,
+    /// GPUs that share each expert.
+    pub expert_tensor_parallel: u32,
+    /// Groups of GPUs that have different experts.
+    pub expert_parallel: u32,
+}
+
+impl WorkerLayout {
+    /// GPUs of attention, with all its replicas.
+    pub fn gpus(&self) -> u32 {
+        self.tensor_parallel * self.pipeline_parallel * self.attention_data_parallel
+    }
+}
+
+/// The prefill or the decode servers of a disaggregated deployment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Workers {
+    /// How many, where the file says so.
+    pub count: Option<u32>,
+    /// Each of them.
+    pub layout: WorkerLayout,
+}
+
 /// One measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SiliconRow {
@@ -124,16 +155,10 @@ pub struct SiliconRow {
     pub output_tokens: u32,
     /// Requests in flight over the whole deployment, where it is known.
     pub in_flight: Option<u32>,
-    /// GPUs that share attention.
-    pub tensor_parallel: u32,
-    /// Pipeline stages.
-    pub pipeline_parallel: u32,
-    /// Replicas of attention, each with requests of its own.
-    pub attention_data_parallel: u32,
-    /// GPUs that share each expert.
-    pub expert_tensor_parallel: u32,
-    /// Groups of GPUs that have different experts.
-    pub expert_parallel: u32,
+    /// The server of an aggregated deployment.
+    pub layout: WorkerLayout,
+    /// The prefill and the decode servers of a disaggregated deployment.
+    pub workers: [Workers; 2],
     /// Measured mean TTFT, milliseconds.
     pub ttft_ms: f64,
     /// Measured mean TPOT, milliseconds.
@@ -256,15 +281,33 @@ impl<'a> Cells<'a> {
         })
     }
 
+    /// A layout from the columns of its degrees.
+    fn layout(&self, columns: [&'static str; 5]) -> Result<WorkerLayout, SiliconError> {
+        let [tensor, pipeline, attention, expert_tensor, expert] = columns;
+        Ok(WorkerLayout {
+            tensor_parallel: self.degree(tensor)?,
+            pipeline_parallel: self.degree(pipeline)?,
+            attention_data_parallel: self.degree(attention)?,
+            expert_tensor_parallel: self.degree(expert_tensor)?,
+            expert_parallel: self.degree(expert)?,
+        })
+    }
+
+    /// The servers of one side; 0 of them stands for a number that is not given.
+    fn workers(&self, count: &'static str, layout: [&'static str; 5]) -> Result<Workers, SiliconError> {
+        let count = self.whole(count, 0.0, MAX_DEGREE)?.filter(|&count| count > 0);
+        Ok(Workers { count, layout: self.layout(layout)? })
+    }
+
     fn read(&self) -> Result<SiliconRow, SiliconError> {
         let tokens = |column| self.whole(column, 1.0, MAX_TOKENS);
         let input_tokens = self.required("isl", tokens("isl")?)?;
         let output_tokens = self.required("osl", tokens("osl")?)?;
-        let attention_data_parallel = self.degree("attention_dp_size")?;
+        let layout = self.layout(AGGREGATED)?;
         let in_flight = match self.whole("silicon_concurrency", 1.0, MAX_IN_FLIGHT)? {
             None => self
                 .whole("batch_size", 1.0, MAX_IN_FLIGHT)?
-                .map(|batch| batch.saturating_mul(attention_data_parallel).min(MAX_IN_FLIGHT as u32)),
+                .map(|batch| batch.saturating_mul(layout.attention_data_parallel).min(MAX_IN_FLIGHT as u32)),
             some => some,
         };
         let ms = |column| self.number(column, 1e-6, MAX_MS);
@@ -273,7 +316,7 @@ impl<'a> Cells<'a> {
             _ => None,
         };
         let owned = |column| self.text(column).to_owned();
-        let gpus = self.degree("tp_size")?.saturating_mul(attention_data_parallel);
+        let gpus = layout.tensor_parallel.saturating_mul(layout.attention_data_parallel);
         let suspect = match self.text("suspect") {
             "" if self.names_more_gpus_than_a_node(gpus) => MORE_GPUS_THAN_A_NODE,
             given => given,
@@ -294,11 +337,11 @@ impl<'a> Cells<'a> {
             input_tokens,
             output_tokens,
             in_flight,
-            tensor_parallel: self.degree("tp_size")?,
-            pipeline_parallel: self.degree("pp_size")?,
-            attention_data_parallel,
-            expert_tensor_parallel: self.degree("moe_tp_size")?,
-            expert_parallel: self.degree("moe_ep_size")?,
+            layout,
+            workers: [
+                self.workers("prefill_num_workers", PREFILL)?,
+                self.workers("decode_num_workers", DECODE)?,
+            ],
             ttft_ms: self.required("silicon_ttft_ms", ms("silicon_ttft_ms")?)?,
             tpot_ms: self.required("silicon_tpot_ms", ms("silicon_tpot_ms")?)?,
             aiconfigurator_ms,
@@ -311,6 +354,23 @@ impl<'a> Cells<'a> {
 fn captured_tokens(cell: &str) -> Option<u32> {
     cell.split(';').find_map(|part| part.trim().strip_prefix("capture<=")?.parse().ok())
 }
+
+/// The degrees of a server: of an aggregated one, of those for prompts, of those for answers.
+const AGGREGATED: [&str; 5] = ["tp_size", "pp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size"];
+const PREFILL: [&str; 5] = [
+    "prefill_tp_size",
+    "prefill_pp_size",
+    "prefill_attention_dp_size",
+    "prefill_moe_tp_size",
+    "prefill_moe_ep_size",
+];
+const DECODE: [&str; 5] = [
+    "decode_tp_size",
+    "decode_pp_size",
+    "decode_attention_dp_size",
+    "decode_moe_tp_size",
+    "decode_moe_ep_size",
+];
 
 /// The columns that every file has.
 const REQUIRED: [&str; 10] = [
@@ -376,7 +436,7 @@ mod tests {
             .unwrap();
         let row = &rows[0];
         assert_eq!((row.input_tokens, row.output_tokens, row.in_flight), (1024, 8, Some(32)));
-        assert_eq!((row.ttft_ms, row.tpot_ms, row.tensor_parallel), (10.5, 2.25, 1));
+        assert_eq!((row.ttft_ms, row.tpot_ms, row.layout.tensor_parallel), (10.5, 2.25, 1));
         assert_eq!(row.flags.max_batched_tokens, Some(2048));
         assert!(row.is_left_out() && row.is_clean());
     }
@@ -440,7 +500,7 @@ mod tests {
                 if let Ok(rows) = read(&text) {
                     for row in rows {
                         prop_assert!(row.ttft_ms > 0.0 && row.ttft_ms <= MAX_MS && row.tpot_ms > 0.0);
-                        prop_assert!(row.input_tokens >= 1 && row.output_tokens >= 1 && row.tensor_parallel >= 1);
+                        prop_assert!(row.input_tokens >= 1 && row.output_tokens >= 1 && row.layout.tensor_parallel >= 1);
                         prop_assert!(row.in_flight.is_none_or(|n| (1..=MAX_IN_FLIGHT as u32).contains(&n)));
                     }
                 }

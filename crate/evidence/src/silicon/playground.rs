@@ -1,6 +1,6 @@
 //! A measured row as a scenario: what the page opens when a reader wants to drag on from there.
 
-use servescope_cost::{Batch, BatchCost, Chunk};
+use servescope_cost::{AllToAll, Batch, BatchCost, Chunk};
 use servescope_engine::{PoolConfig, SchedulerKind, SglangRules};
 use servescope_settings::kernels::KernelEngine;
 use servescope_settings::parameters::choices::Choice;
@@ -43,7 +43,8 @@ pub(super) fn common() -> Scenario {
 /// as many requests of the same lengths are in flight. `None` where a scenario cannot say that: replicas of attention, experts
 /// that not all GPUs share alike, pipeline stages, times from the roofline.
 pub fn scenario(row: &SiliconRow, answer: &PredictedLatency) -> Option<Scenario> {
-    let server = server(row, &Constants::of(row.engine())).ok()?;
+    let server = (row.mode == "agg")
+        .then(|| server(row, row.layout, AllToAll::AllGather, &Constants::of(row.engine())).ok())??;
     let longest = row.input_tokens.saturating_add(row.output_tokens);
     let wanted = config(row, &server, longest).ok()?;
     let mut scenario = common();

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use servescope_cost::AllToAll;
 use servescope_engine::{Fleet, Report};
 use servescope_settings::kernels::KernelEngine;
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::{ClosedLoop, NO_REQUEST, Request};
 use servescope_workload::{BASE_MODEL, Trace};
 
+use super::disaggregated;
 use super::file::SiliconRow;
 use super::server::{Constants, NotAnswered, TimeSource, config, server};
 
@@ -61,7 +63,7 @@ fn mean_length(row: &SiliconRow) -> f64 {
 }
 
 /// The requests of a run: the first ones start together, and each end lets the next one go.
-fn requests(row: &SiliconRow, in_flight: u32) -> Trace {
+pub(super) fn requests(row: &SiliconRow, in_flight: u32) -> Trace {
     let count = in_flight.saturating_mul(REQUESTS_PER_SLOT);
     let mut trace = Trace::with_capacity(count as usize);
     let mut closed_loop = ClosedLoop { is_shared: true, ..ClosedLoop::default() };
@@ -108,30 +110,43 @@ pub fn predict(row: &SiliconRow) -> Predicted {
 /// # Errors
 /// [`NotAnswered`] says why it cannot be run.
 pub fn predict_with(row: &SiliconRow, constants: &Constants) -> Predicted {
-    let server = server(row, constants)?;
     let in_flight = row.in_flight.ok_or(NotAnswered::InFlight)?;
-    let longest = row.input_tokens.saturating_add(row.output_tokens);
-    let config = config(row, &server, longest)?;
-    // Replicas of attention have equal shares of the requests, and their iterations wait for one another.
-    let trace = Arc::new(requests(row, in_flight.div_ceil(server.attention_data_parallel)));
-    let count = trace.len();
-    let report = Fleet::of_pool(trace, config, server.cost).run();
-    if report.results.len() != count || !(0..count).all(|id| report.is_completed(id)) {
+    let (report, times) = match row.mode.as_str() {
+        "agg" => aggregated(row, in_flight, constants)?,
+        "disagg" => disaggregated::run(row, in_flight, constants)?,
+        _ => return Err(NotAnswered::Mode),
+    };
+    let count = report.results.len();
+    if !(0..count).all(|id| report.is_completed(id)) {
         return Err(NotAnswered::Incomplete);
     }
     let [ttft_ms, tpot_ms] = means(&report).ok_or(NotAnswered::Incomplete)?;
-    let client_ms = match (server.times, row.engine()) {
+    let client_ms = match (times, row.engine()) {
         (TimeSource::Roofline, KernelEngine::Vllm) => 0.0,
         _ => constants.client_ms + constants.client_ms_per_token * mean_length(row),
     };
-    let (times, sent_us) = (server.times, report.trace.arrival_us.iter().copied().fold(0.0, f64::max));
+    let sent_us = report.trace.arrival_us.iter().copied().fold(0.0, f64::max);
     Ok(PredictedLatency {
         ttft_ms: ttft_ms + client_ms,
         tpot_ms,
         times,
         sent_s: sent_us / 1e6,
-        is_borrowed: row.engine() == KernelEngine::TensorRtLlm,
+        is_borrowed: row.engine() == KernelEngine::TensorRtLlm
+            || (row.engine() == KernelEngine::Sglang && row.mode == "disagg"),
     })
+}
+
+/// One server for whole requests. Replicas of attention have equal shares of the requests, and their iterations wait for one another.
+fn aggregated(
+    row: &SiliconRow,
+    in_flight: u32,
+    constants: &Constants,
+) -> Result<(Report, TimeSource), NotAnswered> {
+    let server = server(row, row.layout, AllToAll::AllGather, constants)?;
+    let longest = row.input_tokens.saturating_add(row.output_tokens);
+    let config = config(row, &server, longest)?;
+    let trace = Arc::new(requests(row, in_flight.div_ceil(server.attention_data_parallel)));
+    Ok((Fleet::of_pool(trace, config, server.cost).run(), server.times))
 }
 
 #[cfg(test)]
@@ -148,7 +163,10 @@ mod tests {
     #[test]
     fn a_closed_loop_keeps_as_many_requests_in_flight_as_were_measured() {
         let row = row("inferencex,vllm,agg,h100_sxm,x/Llama-3.1-8B-Instruct-FP8,fp8,1000,50,7,1,1");
-        let (in_flight, server) = (row.in_flight.unwrap(), server(&row, &Constants::CALIBRATED).unwrap());
+        let (in_flight, server) = (
+            row.in_flight.unwrap(),
+            server(&row, row.layout, AllToAll::AllGather, &Constants::CALIBRATED).unwrap(),
+        );
         let trace = requests(&row, in_flight);
         assert_eq!(trace.len(), 70);
         for (lengths, nominal) in [(&trace.input_tokens, 1000), (&trace.output_tokens, 50)] {
@@ -175,7 +193,7 @@ mod tests {
             ("inferencex,vllm,agg,abacus,x/Qwen3-32B,fp8,100,10,2,1,1", "GPU not known"),
             (
                 "inferencex,vllm,disagg,h100_sxm,x/Qwen3-32B,fp8,100,10,2,1,1",
-                "disaggregated serving is not modelled",
+                "numbers of prefill and decode workers not given",
             ),
             ("inferencex,vllm,both,h100_sxm,x/Qwen3-32B,fp8,100,10,2,1,1", "mode not known"),
             ("inferencex,vllm,agg,h100_sxm,x/Qwen3-32B,fp8,100,10,,1,1", "requests in flight not given"),
@@ -200,8 +218,8 @@ mod tests {
             ("x/gpt-oss-120b,,1000,50,7,2,1", &[("fleet.model", "gpt-oss-120b"), ("fleet.weights", "int4")]),
         ] {
             let mut row = row(&format!("inferencex,vllm,agg,h100_sxm,{cells}"));
-            row.expert_tensor_parallel = 2;
-            let server = server(&row, &Constants::CALIBRATED).unwrap();
+            row.layout.expert_tensor_parallel = 2;
+            let server = server(&row, row.layout, AllToAll::AllGather, &Constants::CALIBRATED).unwrap();
             let mut scenario = Scenario::of_version(4);
             let common = [
                 ("scheduler.kind", "vllm_v1"),

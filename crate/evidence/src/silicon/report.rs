@@ -65,15 +65,21 @@ fn group(by: &'static str, value: String, rows: &[One<'_>]) -> RowGroup {
     }
 }
 
-/// The engines whose aggregated rows are summed up by halves.
-const AGGREGATED: [(&str, KernelEngine); 3] = [
-    ("clean vLLM, aggregated", KernelEngine::Vllm),
-    ("clean SGLang, aggregated", KernelEngine::Sglang),
-    ("clean TensorRT-LLM, aggregated", KernelEngine::TensorRtLlm),
+/// The rows that are summed up by halves: of an engine, whole requests on one server; of all engines, prompts and answers apart, where
+/// the numbers of workers are given.
+const HALVED: [(&str, IsOf); 4] = [
+    ("clean vLLM, aggregated", |row| row.mode == "agg" && row.engine() == KernelEngine::Vllm),
+    ("clean SGLang, aggregated", |row| row.mode == "agg" && row.engine() == KernelEngine::Sglang),
+    ("clean TensorRT-LLM, aggregated", |row| row.mode == "agg" && row.engine() == KernelEngine::TensorRtLlm),
+    ("clean, disaggregated", |row| {
+        row.mode == "disagg" && row.workers.iter().all(|side| side.count.is_some())
+    }),
 ];
 
-/// The groups of a file: all rows; each engine's aggregated rows without duplicates and suspects, those of them that calibration may see
-/// and those that it may not; and the clean rows by model, GPU, backend and mode.
+type IsOf = fn(&SiliconRow) -> bool;
+
+/// The groups of a file: all rows; each engine's aggregated rows and the disaggregated ones without duplicates and suspects, those of
+/// them that calibration may see and those that it may not; and the clean rows by model, GPU, backend and mode.
 pub fn groups(rows: &[SiliconRow], predicted: &[Predicted]) -> Vec<RowGroup> {
     let all: Vec<One<'_>> = rows.iter().zip(predicted).collect();
     let clean: Vec<One<'_>> = all.iter().filter(|(row, _)| row.is_clean()).copied().collect();
@@ -83,9 +89,8 @@ pub fn groups(rows: &[SiliconRow], predicted: &[Predicted]) -> Vec<RowGroup> {
         group("all", "every row".to_owned(), &all),
         group("clean", "no duplicates, no suspects".to_owned(), &clean),
     ];
-    for (by, engine) in AGGREGATED {
-        let of: Vec<One<'_>> =
-            clean.iter().filter(|(row, _)| row.engine() == engine && row.mode == "agg").copied().collect();
+    for (by, is_of) in HALVED {
+        let of: Vec<One<'_>> = clean.iter().filter(|(row, _)| is_of(row)).copied().collect();
         let half = |odd: bool| -> Vec<One<'_>> {
             of.iter().filter(|(row, _)| row.is_left_out() == odd).copied().collect()
         };

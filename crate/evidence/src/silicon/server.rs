@@ -8,7 +8,7 @@ use servescope_cost::memory_plan::sglang::{self, Server};
 use servescope_cost::memory_plan::vllm::{Profiled, VllmVersion};
 use servescope_cost::memory_plan::{Ask, DrafterMemory, MemoryPlan, Reserve};
 use servescope_cost::{
-    BatchCost, Corrections, Deployment, HostTime, KvFormat, Model, Roofline, WeightFormat,
+    AllToAll, BatchCost, Corrections, Deployment, HostTime, KvFormat, Model, Roofline, WeightFormat,
 };
 use servescope_engine::{Equals, KvGroups, PoolConfig, SchedulerKind, SglangRules, VllmRules};
 use servescope_settings::kernels::{self, CheckpointFormat, KernelEngine, Synchronous};
@@ -16,7 +16,7 @@ use servescope_settings::scenario::kv_groups::engine_groups;
 use servescope_settings::scenario::vllm::serve_defaults;
 
 use super::engines::SglangFlags;
-use super::file::{SiliconRow, gpu};
+use super::file::{SiliconRow, WorkerLayout, gpu};
 
 /// vLLM's `--gpu-memory-utilization` where none is given.
 const MEMORY_UTILIZATION: f64 = 0.9;
@@ -46,9 +46,9 @@ pub enum NotAnswered {
     /// The GPU is not in the catalogue.
     #[error("GPU not known")]
     Gpu,
-    /// Prompts and outputs on different GPUs.
-    #[error("disaggregated serving is not modelled")]
-    Disaggregated,
+    /// Prompts and answers on different servers, and the file does not say how many of each.
+    #[error("numbers of prefill and decode workers not given")]
+    Workers,
     /// A mode that is neither agg nor disagg.
     #[error("mode not known")]
     Mode,
@@ -235,13 +235,13 @@ pub(super) struct RowServer {
     pub(super) times: TimeSource,
 }
 
-/// From measured kernels where the GPU has them, else from the roofline where it knows the layout.
-pub(super) fn server(row: &SiliconRow, constants: &Constants) -> Result<RowServer, NotAnswered> {
-    match row.mode.as_str() {
-        "agg" => {}
-        "disagg" => return Err(NotAnswered::Disaggregated),
-        _ => return Err(NotAnswered::Mode),
-    }
+/// A server of a row's in such a layout: from measured kernels where the GPU has them, else from the roofline where it knows the layout.
+pub(super) fn server(
+    row: &SiliconRow,
+    own: WorkerLayout,
+    all_to_all: AllToAll,
+    constants: &Constants,
+) -> Result<RowServer, NotAnswered> {
     let gpu = *gpu(&row.system).ok_or(NotAnswered::Gpu)?;
     let model = *model(&row.model).ok_or(NotAnswered::Model)?;
     let formats = checkpoint(row, &model)?.formats(&gpu, &model);
@@ -249,28 +249,28 @@ pub(super) fn server(row: &SiliconRow, constants: &Constants) -> Result<RowServe
     let deployment = Deployment {
         gpu,
         model,
-        tensor_parallel: row.tensor_parallel,
-        pipeline_parallel: row.pipeline_parallel.min(model.layers),
+        tensor_parallel: own.tensor_parallel,
+        pipeline_parallel: own.pipeline_parallel.min(model.layers),
         expert_layout: servescope_cost::ExpertLayout::ALONE,
         weights: weights(formats[2]),
         quantized_head: false,
         kv,
     };
-    if model.attention.heads() % row.tensor_parallel != 0 {
+    if model.attention.heads() % own.tensor_parallel != 0 {
         return Err(NotAnswered::Heads);
     }
     // Where more GPUs share the experts than attention, attention has replicas, said so or not.
     let expert_gpus =
-        if model.experts.is_some() { row.expert_tensor_parallel * row.expert_parallel } else { 1 };
-    let attention_data_parallel = row.attention_data_parallel.max(expert_gpus / row.tensor_parallel);
+        if model.experts.is_some() { own.expert_tensor_parallel * own.expert_parallel } else { 1 };
+    let attention_data_parallel = own.attention_data_parallel.max(expert_gpus / own.tensor_parallel);
     let layout = Layout {
         gpu,
         model,
-        tensor_parallel: row.tensor_parallel,
+        tensor_parallel: own.tensor_parallel,
         attention_data_parallel,
-        expert_tensor_parallel: row.expert_tensor_parallel,
-        expert_parallel: row.expert_parallel,
-        all_to_all: servescope_cost::AllToAll::AllGather,
+        expert_tensor_parallel: own.expert_tensor_parallel,
+        expert_parallel: own.expert_parallel,
+        all_to_all,
         attention: formats[0],
         mlp: formats[1],
         experts: formats[2],
@@ -290,7 +290,7 @@ pub(super) fn server(row: &SiliconRow, constants: &Constants) -> Result<RowServe
                 (constants.older_launch_us, constants.older_launch_us);
         }
     }
-    let made = |own| kernels::cost(layout, own, overheads, synchronous);
+    let made = |tables| kernels::cost(layout, tables, overheads, synchronous);
     if let Some(Ok(cost)) = kernels.map(made) {
         let cost = cost.capturing(captured_tokens(row));
         let is_whole = cost.borrowed().is_empty();
@@ -361,7 +361,11 @@ pub(super) fn config(row: &SiliconRow, server: &RowServer, longest: u32) -> Resu
     }
 }
 
-fn vllm_config(row: &SiliconRow, server: &RowServer, longest: u32) -> Result<PoolConfig, NotAnswered> {
+pub(super) fn vllm_config(
+    row: &SiliconRow,
+    server: &RowServer,
+    longest: u32,
+) -> Result<PoolConfig, NotAnswered> {
     let (budget, seqs) = serve_defaults(&server.deployment.gpu);
     let max_batch_tokens = row.flags.max_batched_tokens.unwrap_or(budget.min(BUDGET));
     let max_requests = row.flags.max_seqs.unwrap_or(seqs).min(max_batch_tokens);

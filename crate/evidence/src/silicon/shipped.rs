@@ -6,8 +6,7 @@ use serde::Serialize;
 use serde_json::{Value as Json, json};
 use servescope_settings::link;
 
-use super::file::SiliconRow;
-use super::file::gpu;
+use super::file::{SiliconRow, Workers, gpu};
 use super::playground::{common, scenario};
 use super::predict::{Predicted, PredictedLatency};
 use super::report::summary;
@@ -37,7 +36,29 @@ struct DeploymentOf<'a> {
     attention_data_parallel: u32,
     expert_tensor_parallel: u32,
     expert_parallel: u32,
+    /// The prefill and the decode servers, where they are apart.
+    workers: Option<[WorkersOf; 2]>,
     is_left_out: bool,
+}
+
+/// The servers of one side.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct WorkersOf {
+    count: Option<u32>,
+    tensor_parallel: u32,
+    attention_data_parallel: u32,
+    expert_parallel: u32,
+}
+
+impl WorkersOf {
+    fn of(workers: Workers) -> Self {
+        Self {
+            count: workers.count,
+            tensor_parallel: workers.layout.tensor_parallel,
+            attention_data_parallel: workers.layout.attention_data_parallel,
+            expert_parallel: workers.layout.expert_parallel,
+        }
+    }
 }
 
 impl<'a> DeploymentOf<'a> {
@@ -51,10 +72,11 @@ impl<'a> DeploymentOf<'a> {
             format: &row.gemm_format,
             input_tokens: row.input_tokens,
             output_tokens: row.output_tokens,
-            tensor_parallel: row.tensor_parallel,
-            attention_data_parallel: row.attention_data_parallel,
-            expert_tensor_parallel: row.expert_tensor_parallel,
-            expert_parallel: row.expert_parallel,
+            tensor_parallel: row.layout.tensor_parallel,
+            attention_data_parallel: row.layout.attention_data_parallel,
+            expert_tensor_parallel: row.layout.expert_tensor_parallel,
+            expert_parallel: row.layout.expert_parallel,
+            workers: (row.mode == "disagg").then(|| row.workers.map(WorkersOf::of)),
             is_left_out: row.is_left_out(),
         }
     }
@@ -135,7 +157,7 @@ mod tests {
         }
         assert!(count > 0 && links.len() == rows.len() && links.iter().any(Json::is_null));
         let reasons = &file["rows"]["reason"];
-        assert_eq!(reasons[2], "disaggregated", "{reasons}");
+        assert_eq!(reasons[2], "workers", "{reasons}");
         assert_eq!(file["rows"]["times"][2], Json::Null);
         assert_eq!(file["deployments"].as_array().unwrap().len(), 3);
         assert_eq!(file["summary"][0]["answered"], 2);
