@@ -2,6 +2,7 @@
 
 pub(crate) mod adapters;
 pub(crate) mod disaggregation;
+pub(crate) mod failures;
 pub(crate) mod host_cache;
 pub(crate) mod kv_groups;
 pub(crate) mod ranks;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use adapters::{AdapterConfig, AdapterMemory, TOKENS_PER_RANK};
 use disaggregation::{Disaggregation, KvRole, KvTransfer};
+use failures::Failures;
 use host_cache::HostCache;
 use kv_groups::KvGroups;
 use ranks::DataParallel;
@@ -215,6 +217,8 @@ pub struct FleetConfig {
     /// How requests go from the pool of producers to that of consumers ([`PoolConfig::kv_transfer`]); `None`: every replica
     /// serves whole requests.
     pub disaggregation: Option<Disaggregation>,
+    /// How often the router sends a request again whose replica failed, from the beginning; then it ends with an error.
+    pub failure_retries: u32,
 }
 
 impl Default for FleetConfig {
@@ -228,6 +232,7 @@ impl Default for FleetConfig {
             max_in_system: u32::MAX,
             queue_timeout_us: f64::INFINITY,
             disaggregation: None,
+            failure_retries: 3,
         }
     }
 }
@@ -243,6 +248,8 @@ pub struct Pool {
     pub cost: Arc<dyn BatchCost>,
     /// Other numbers of replicas, each from a time on, in order of time.
     pub schedule: Vec<CountChange>,
+    /// When replicas fail.
+    pub failures: Failures,
     /// The rule that chooses the number of replicas; `None`: the schedule alone does.
     pub autoscaling: Option<Autoscaling>,
     /// How long a replica takes to start.
@@ -271,6 +278,7 @@ impl Pool {
             config,
             cost,
             schedule: Vec::new(),
+            failures: Failures::NONE,
             autoscaling: None,
             cold_start: ColdStart::fixed(0.0),
             drain_choice: DrainChoice::default(),

@@ -19,6 +19,7 @@ mod counters;
 mod departures;
 mod disaggregation;
 mod events;
+mod failures;
 mod lockstep;
 mod one_stage;
 mod one_stage_list;
@@ -34,7 +35,7 @@ pub(crate) mod stepping;
 mod transfers;
 
 use crate::replica_index::ReplicaIndex;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use servescope_cost::BatchCost;
@@ -95,6 +96,12 @@ pub struct Fleet {
     /// Replicas that finish what they have and then stop.
     draining: Vec<ReplicaIndex>,
     events: EventQueue,
+    /// Requests that no replica is ready for.
+    without_replica: Vec<RequestId>,
+    /// Of requests that lost their replica, or found none, and have no other yet: tokens that were thrown away.
+    lost_tokens: BTreeMap<RequestId, u32>,
+    /// How often requests were sent again.
+    retries: BTreeMap<RequestId, u32>,
     /// Replicas that may begin something new at the present time.
     dirty_replicas: Vec<ReplicaIndex>,
     queueing: Arc<QueueConfig>,
@@ -124,6 +131,9 @@ impl Fleet {
             ready: Vec::new(),
             draining: Vec::new(),
             events: EventQueue::default(),
+            without_replica: Vec::new(),
+            lost_tokens: BTreeMap::new(),
+            retries: BTreeMap::new(),
             dirty_replicas: Vec::new(),
             queueing: Arc::default(),
             counting: Counting::default(),
@@ -229,6 +239,10 @@ impl Fleet {
             // Requests may be dropped from the queue where an iteration is formed.
             self.notify_ended(now_us);
             self.stop_drained(now_us);
+            if self.give_again(now_us) {
+                self.begin_touched(now_us);
+                self.notify_ended(now_us);
+            }
         }
         false
     }
@@ -290,6 +304,8 @@ impl Fleet {
             adapters,
             replicas: self.replicas.iter().map(|replica| replica.life).collect(),
             scaling: self.record.scaling,
+            failures: self.record.failures,
+            restarts: self.record.restarts,
             pools: self.pools.into_iter().map(PoolState::into_report).collect(),
             served: Box::new(served),
             had_choice: self.record.had_choice,
@@ -373,6 +389,9 @@ impl Fleet {
 
     /// A replica has ended something, or its queue has another head.
     fn begin(&mut self, place: ReplicaIndex, now_us: f64) {
+        if self.has_failed(place, now_us) {
+            return;
+        }
         if self.group_of(place).passes.is_some() {
             return self.begin_pass(place, now_us);
         }
@@ -420,7 +439,8 @@ impl Fleet {
                 Event::Scrape(pool) => self.scrape_pool(pool, now_us),
                 Event::ScalingDecision(pool) => self.decide_count(pool, now_us),
                 Event::CountChanges { pool, replicas } => self.change_count(pool, replicas, now_us),
-                Event::ReplicaReady(place) => self.replica_is_ready(place),
+                Event::ReplicaFails(pool) => self.replica_fails(pool, now_us),
+                Event::ReplicaReady(place) => self.replica_is_ready(place, now_us),
                 Event::StageEnds { replica, stage } => self.end_stage(replica, stage, now_us),
                 Event::PassEnds(first) => self.end_pass(first, now_us),
                 Event::CopyEnds(place) => self.copy_ends(place, now_us),
@@ -443,6 +463,9 @@ impl Fleet {
 
     /// What a replica worked on ends; says whether nothing else can happen at this time and the next iteration has begun.
     fn work_ends(&mut self, place: ReplicaIndex, now_us: f64) -> bool {
+        if self.has_failed(place, now_us) {
+            return false;
+        }
         let pool = self.pool_of(place);
         if pool.is_pipelined && self.replicas[place].in_flight == 0 {
             // It stood still, and looks again.

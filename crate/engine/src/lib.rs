@@ -38,6 +38,7 @@ pub mod slora {
 
 pub use config::adapters::{AdapterConfig, AdapterLoading, AdapterMemory, TOKENS_PER_RANK};
 pub use config::disaggregation::{Decider, Disaggregation, KvRole, KvTransfer, LinkSharing, LoadFailure};
+pub use config::failures::Failures;
 pub use config::host_cache::{HostCache, HostEviction, OffloadConnector};
 pub use config::kv_groups::{KvGroup, KvGroups, KvGroupsOfKind};
 pub use config::ranks::{DataParallel, Lockstep, RankChoice};
@@ -56,6 +57,7 @@ pub use engine::rejection::rejection;
 pub use engine::{BatchMember, BatchUnderWay, Fleet};
 pub use gateway::proxy::snapshot::GatewaySnapshot;
 pub use record::decisions::passes::AdapterLoad;
+pub use record::failures::{ReplicaFailure, Restart};
 pub use record::kv_copies::KvCopy;
 pub use record::replica_life::ReplicaLife;
 pub use record::request_legs::RequestLegs;

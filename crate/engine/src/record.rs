@@ -2,6 +2,7 @@
 
 pub mod decisions;
 pub mod drafts;
+pub(crate) mod failures;
 pub(crate) mod kv_copies;
 pub mod observer;
 pub(crate) mod replica_life;
@@ -14,7 +15,9 @@ pub(crate) mod scaling;
 pub mod timeline;
 pub(crate) mod work_time;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use failures::{ReplicaFailure, Restart};
 
 use servescope_workload::RequestId;
 
@@ -58,6 +61,14 @@ pub(crate) struct EventLog {
     pub(crate) unread: UnreadPrompts,
     /// Requests whose prompts are computed and that go on to another replica since the fleet was told.
     pub(crate) prefilled: Vec<RequestId>,
+    /// Replicas that failed, in order of time.
+    pub(crate) failures: Vec<ReplicaFailure>,
+    /// Requests that were given to a replica again, or for which none was ready before, in order of time.
+    pub(crate) restarts: Vec<Restart>,
+    /// Requests that have not yet left a replica that failed.
+    pub(crate) lost: BTreeSet<RequestId>,
+    /// Those of them that have left it since the fleet was told.
+    pub(crate) torn_down: Vec<RequestId>,
     /// What autoscalers decided, in order of time.
     pub(crate) scaling: Vec<ScalingDecision>,
     /// What requests did that a router was not yet told, where it counts its own.
@@ -106,7 +117,9 @@ impl EventLog {
     /// A request has come to its end.
     pub(crate) fn ends(&mut self, id: RequestId) {
         self.unread.forget(id);
-        if let Some(ended) = &mut self.ended {
+        if self.lost.remove(&id) {
+            self.torn_down.push(id);
+        } else if let Some(ended) = &mut self.ended {
             ended.push(id);
         }
         if let Some(events) = &mut self.for_router {
@@ -148,6 +161,7 @@ impl EventLog {
     pub(crate) fn rename(&mut self, order: &[RequestId]) {
         let mut places = vec![RequestId::default(); self.results.len()];
         RequestId::first(order.len()).zip(order).for_each(|(place, &id)| places[id] = place);
+        self.restarts.iter_mut().for_each(|restart| restart.request = places[restart.request]);
         self.departures.iter_mut().for_each(|departure| departure.id = places[departure.id]);
         self.preemptions.iter_mut().for_each(|preemption| preemption.id = places[preemption.id]);
         self.preemption_intervals.iter_mut().for_each(|absence| absence.request = places[absence.request]);

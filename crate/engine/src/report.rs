@@ -12,6 +12,7 @@ use crate::config::SchedulerKind;
 use crate::gateway::GatewayLog;
 use crate::record::decisions::{Decision, RoutingChoice};
 use crate::record::drafts::{DraftPositions, RequestDrafts};
+use crate::record::failures::{ReplicaFailure, Restart};
 use crate::record::replica_life::ReplicaLife;
 use crate::record::request_legs::RequestLegs;
 use crate::record::request_phases::RequestPhases;
@@ -107,6 +108,10 @@ pub struct Report {
     pub replicas: Vec<ReplicaLife>,
     /// What autoscalers decided, in order of time; empty without one.
     pub scaling: Vec<ScalingDecision>,
+    /// Replicas that failed, in order of time.
+    pub failures: Vec<ReplicaFailure>,
+    /// Requests that were given to a replica again, or for which none was ready before, in order of time.
+    pub restarts: Vec<Restart>,
     /// When each was served, and where.
     pub served: Box<RequestTimings>,
     /// Whether the scheduler ever left one of two waiting requests behind, or a part of its prompt: otherwise every scheduling

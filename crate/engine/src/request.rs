@@ -70,13 +70,15 @@ pub enum Rejection {
     Overload,
     /// Its adapter has a larger rank than the LoRA slots are made for.
     LoraRank,
+    /// The replica where it waited or ran failed.
+    ReplicaFailed,
     /// The KV blocks of its prompt could not be pulled from the replica that computed it.
     KvLoad,
 }
 
 impl Rejection {
     /// Every reason.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::InputTooLong,
         Self::RequestTooLong,
         Self::PoolTooSmall,
@@ -91,6 +93,7 @@ impl Rejection {
         Self::Overload,
         Self::LoraRank,
         Self::KvLoad,
+        Self::ReplicaFailed,
     ];
 
     /// The name in tables and files.
@@ -110,6 +113,7 @@ impl Rejection {
             Self::Overload => "overload",
             Self::LoraRank => "lora_rank",
             Self::KvLoad => "kv_load",
+            Self::ReplicaFailed => "replica_failed",
         }
     }
 }

@@ -144,10 +144,8 @@ fn a_tight_bound_on_tpot_is_kept_apart_only() {
 /// replica of four.
 #[test]
 fn pools_of_different_parallelism_beat_equal_ones() {
-    let unequal = [
-        ("fleet.tensor_parallel", "1"),
-        ("fleet.disaggregation.decode", "fleet.tensor_parallel=4"),
-    ];
+    let unequal =
+        [("fleet.tensor_parallel", "1"), ("fleet.disaggregation.decode", "fleet.tensor_parallel=4")];
     let unequal = run([5, 4], 7.0, &unequal);
     let twos = run([4, 2], 7.0, &[]);
     let fours = run([2, 1], 7.0, &[("fleet.tensor_parallel", "4")]);

@@ -10,6 +10,7 @@ use crate::record::decisions::{Compared, Decision, Test, Verdict};
 use crate::record::request_state::RequestStatus;
 use crate::record::timeline::QueueDrop;
 use crate::replica::batch_scheduler::{BatchEvent, Effect};
+use crate::replica_index::ReplicaIndex;
 use crate::request::{Outcome, Rejection};
 
 impl Fleet {
@@ -83,15 +84,11 @@ impl Fleet {
     }
 
     /// A request comes in: it is rejected, or given to a replica.
-    fn arrive(&mut self, id: RequestId, now_us: f64) {
+    pub(super) fn arrive(&mut self, id: RequestId, now_us: f64) {
         let i = id.index();
         let (input, max) = (self.trace.input_tokens[i], self.trace.max_tokens[i]);
         let rank = self.trace.rank(i);
-        let candidates = match self.refused_by_roles([input, max, rank]) {
-            Some(reason) => Err(reason),
-            None if self.disaggregated.is_some() => Ok(None),
-            None => self.candidates([input, max, rank]),
-        };
+        let candidates = self.candidates_of(id);
         let refusal = candidates.as_ref().err().copied().or_else(|| {
             let is_full = || self.replicas.iter().map(|replica| replica.outstanding).sum::<u32>();
             let bound = self.config.max_in_system;
@@ -113,7 +110,30 @@ impl Fleet {
             self.requests[i].status = RequestStatus::Finished;
             return self.record.ends(id);
         }
-        let Ok(candidates) = candidates else { return };
+        self.give_to_replica(id, now_us);
+    }
+
+    /// The replicas that a request may be given to; `None`: all that are ready. Otherwise why it can never be served.
+    fn candidates_of(&self, id: RequestId) -> Result<Option<Vec<ReplicaIndex>>, Rejection> {
+        let i = id.index();
+        let request = [self.trace.input_tokens[i], self.trace.max_tokens[i], self.trace.rank(i)];
+        match self.refused_by_roles(request) {
+            Some(reason) => Err(reason),
+            None if self.disaggregated.is_some() => Ok(None),
+            None => self.candidates(request),
+        }
+    }
+
+    /// A request is given to one of the replicas that are ready for it, or waits for one.
+    pub(super) fn give_to_replica(&mut self, id: RequestId, now_us: f64) {
+        let i = id.index();
+        let Ok(candidates) = self.candidates_of(id) else { return };
+        if candidates.as_ref().map_or(self.ready.is_empty(), Vec::is_empty) {
+            self.lost_tokens.entry(id).or_insert(0);
+            self.without_replica.push(id);
+            return self.note_deadline(id, now_us);
+        }
+        self.note_restart(id, now_us);
         let place = match self.route_by_roles(id, now_us) {
             None => self.route(id, candidates.as_deref(), now_us),
             Some(Destination::Whole(place)) => place,
@@ -147,6 +167,11 @@ impl Fleet {
         if replica.enqueue(&mut context, id) {
             self.dirty_replicas.push(place);
         }
+        self.note_deadline(id, now_us);
+    }
+
+    /// A request waits from now on.
+    fn note_deadline(&mut self, id: RequestId, now_us: f64) {
         if self.config.queue_timeout_us < f64::INFINITY {
             self.deadlines.push_back((now_us + self.config.queue_timeout_us, id));
         }

@@ -36,11 +36,20 @@ impl Fleet {
         self.record.departures.push(QueueDrop { time_us: now_us, id });
         let replica = self.requests[id].leg.replica;
         self.record.decisions.add(|| Decision::of(now_us, replica, id, Verdict::TimedOut, Compared::NOTHING));
-        self.leave_queue(id, now_us);
+        if !self.leaves_without_replica(id, Outcome::TimedOut) {
+            self.leave_queue(id, now_us);
+        }
     }
 
     /// A client goes away.
     pub(super) fn cancel(&mut self, id: RequestId, now_us: f64) {
+        if !self.cancel_lost(id) {
+            self.leave(id, now_us);
+        }
+    }
+
+    /// A request goes away, wherever it is.
+    pub(super) fn leave(&mut self, id: RequestId, now_us: f64) {
         let i = id.index();
         if self.pool_of(self.requests[i].leg.replica).facts.cancels_late {
             return self.cancel_late(id, now_us);

@@ -1,6 +1,6 @@
 //! What happens next at the replicas: one heap of typed events.
 //!
-//! At equal times autoscalers read their metrics and decide first, then the number of replicas changes, then replicas are ready, then work ends: the lower replica's first, of one
+//! At equal times autoscalers read their metrics and decide first, then the number of replicas changes and replicas fail, then replicas are ready, then work ends: the lower replica's first, of one
 //! replica what was expected first. What clients do comes before all of them (`Fleet::next_given_us`).
 
 use crate::replica_index::ReplicaIndex;
@@ -22,6 +22,8 @@ pub(super) enum Event {
         /// From now on.
         replicas: u32,
     },
+    /// A replica of a pool fails.
+    ReplicaFails(u16),
     /// A replica has started.
     ReplicaReady(ReplicaIndex),
     /// What a replica works on ends, or it looks again for something to do.
@@ -55,7 +57,7 @@ impl Event {
         match self {
             Self::Scrape(pool) => (0, pool),
             Self::ScalingDecision(pool) => (1, pool),
-            Self::CountChanges { pool, .. } => (2, pool),
+            Self::CountChanges { pool, .. } | Self::ReplicaFails(pool) => (2, pool),
             // A batch that is taken at this time reports the copy.
             Self::TransfersChange => (3, 0),
             Self::ReplicaReady(replica)
@@ -135,6 +137,7 @@ impl EventQueue {
             Event::Scrape(_)
             | Event::ScalingDecision(_)
             | Event::CountChanges { .. }
+            | Event::ReplicaFails(_)
             | Event::ReplicaReady(_) => false,
             Event::WorkEnds(replica) => self.newest[replica] == due.number,
             Event::CopyEnds(_)

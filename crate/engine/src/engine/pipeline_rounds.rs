@@ -80,8 +80,11 @@ impl Fleet {
     }
 
     fn advance_batches_until(&mut self, place: ReplicaIndex, now_us: f64) {
-        let until_us =
-            self.next_given_us().min(self.router.scrapes.next_us()).min(self.next_scrape_us(place));
+        let until_us = self
+            .next_given_us()
+            .min(self.router.scrapes.next_us())
+            .min(self.next_scrape_us(place))
+            .min(self.next_failure_us());
         let pipeline = &mut self.pipelines[place];
         let mut stages = std::mem::take(&mut pipeline.stages);
         let mut batches = std::mem::take(&mut pipeline.batches);

@@ -14,6 +14,7 @@ use servescope_workload::{BASE_MODEL, Trace};
 
 use super::Fleet;
 use super::events::Event;
+use super::failures::PoolFailures;
 use super::pipeline::Pipeline;
 use super::rejection::rejection_by;
 use crate::block_numbers::BlockNumbers;
@@ -51,6 +52,8 @@ pub(crate) struct PoolState {
     /// whose time is known when the batch starts.
     pub(super) stages_end: bool,
     schedule: Vec<CountChange>,
+    /// Failures of its replicas that are to come.
+    pub(super) failures: PoolFailures,
     cold_start: ColdStart,
     drain_choice: DrainChoice,
     /// What chooses the number of its replicas.
@@ -71,7 +74,17 @@ impl NumbersBySize {
 impl PoolState {
     pub(super) fn new(pool: Pool, trace: &Trace, numbers: &mut NumbersBySize) -> Self {
         let rules = pool.rules();
-        let Pool { name, config, cost, schedule, autoscaling, cold_start, drain_choice, scheduler: _ } = pool;
+        let Pool {
+            name,
+            config,
+            cost,
+            schedule,
+            failures,
+            autoscaling,
+            cold_start,
+            drain_choice,
+            scheduler: _,
+        } = pool;
         let ranks = config.data_parallel.ranks.clamp(1, u32::from(u16::MAX));
         let data_parallel = DataParallel { ranks, ..config.data_parallel };
         let replicas = config.replicas.clamp(1, u32::from(u16::MAX) / ranks);
@@ -112,6 +125,7 @@ impl PoolState {
             is_pipelined: stages > 1 || facts.lists_running,
             stages_end: stages > 1 && facts.lists_running,
             schedule,
+            failures: PoolFailures::new(failures),
             cold_start,
             drain_choice,
             scaling: autoscaling.map(|own| Box::new(PoolScaling::new(own))),
@@ -202,6 +216,7 @@ impl Fleet {
                 let event = Event::CountChanges { pool: pool as u16, replicas: change.replicas };
                 self.events.push(change.time_us, event);
             }
+            self.expect_failure(pool as u16, 0.0);
             self.start_scaling(pool as u16);
         }
     }
@@ -221,6 +236,7 @@ impl Fleet {
             ready_us,
             drain_us: f64::INFINITY,
             stop_us: f64::INFINITY,
+            fails: false,
         };
         self.groups.push(group);
         for rank in 0..config.ranks as u16 {
@@ -328,16 +344,8 @@ impl Fleet {
             };
             staying.push((is_ready, rank, Reverse(group.first)));
         }
-        let state = &self.pools[usize::from(pool)];
-        let (cold_start, ranks) = (state.cold_start, state.config.data_parallel.ranks as usize);
         for _ in staying.len()..replicas.max(1) as usize {
-            let places_left = usize::from(u16::MAX) - self.replicas.len();
-            if ranks <= places_left {
-                let ready_us = now_us + cold_start.time_us(self.groups.len());
-                for place in self.add_replica(pool, now_us, ready_us) {
-                    self.events.push(ready_us, Event::ReplicaReady(place));
-                }
-            }
+            self.start_replica(pool, now_us);
         }
         staying.sort_unstable();
         let leaving = staying.len().saturating_sub(replicas.max(1) as usize);
@@ -350,11 +358,25 @@ impl Fleet {
         }
     }
 
+    /// A replica of a pool starts, unless there are as many as can be.
+    pub(super) fn start_replica(&mut self, pool: u16, now_us: f64) {
+        let state = &self.pools[usize::from(pool)];
+        let (cold_start, ranks) = (state.cold_start, state.config.data_parallel.ranks as usize);
+        let places_left = usize::from(u16::MAX) - self.replicas.len();
+        if ranks <= places_left {
+            let ready_us = now_us + cold_start.time_us(self.groups.len());
+            for place in self.add_replica(pool, now_us, ready_us) {
+                self.events.push(ready_us, Event::ReplicaReady(place));
+            }
+        }
+    }
+
     /// A replica has started, unless it was cancelled meanwhile.
-    pub(super) fn replica_is_ready(&mut self, place: ReplicaIndex) {
+    pub(super) fn replica_is_ready(&mut self, place: ReplicaIndex, now_us: f64) {
         if self.replicas[place].life.drain_us == f64::INFINITY {
             self.ready.push(place);
             self.ready.sort_unstable();
+            self.give_waiting(now_us);
         }
     }
 

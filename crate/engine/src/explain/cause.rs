@@ -25,6 +25,8 @@ pub enum Cause {
     Preemption,
     /// KV blocks were copied to the host or back, or its own were on the host.
     Swap,
+    /// A replica failed: what it had computed of it was lost, or none was ready for it.
+    ReplicaFailure,
     /// It was on its way from the replica that computed its prompt to the one that decodes.
     DecodeRouting,
     /// KV blocks of it were copied, from host memory or from the replica that computed its prompt.
@@ -51,7 +53,7 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause, in the order in which a request meets them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::RateLimit,
         Self::GatewayQueue,
         Self::KvMemory,
@@ -63,6 +65,7 @@ impl Cause {
         Self::PrefillStall,
         Self::Preemption,
         Self::Swap,
+        Self::ReplicaFailure,
         Self::DecodeRouting,
         Self::KvLoading,
         Self::KvLink,
@@ -90,6 +93,7 @@ impl Cause {
             Self::PrefillStall => "prefill_stall",
             Self::Preemption => "preemption",
             Self::Swap => "swap",
+            Self::ReplicaFailure => "replica_failure",
             Self::DecodeRouting => "decode_routing",
             Self::KvLoading => "kv_loading",
             Self::KvLink => "kv_link",

@@ -44,6 +44,7 @@ impl HeldResource {
             Cause::GatewayQueue => Some(Self::Engine),
             Cause::RateLimit
             | Cause::AdapterLoading
+            | Cause::ReplicaFailure
             | Cause::DecodeRouting
             | Cause::KvLoading
             | Cause::KvLink

@@ -16,6 +16,7 @@ use super::gateway::GatewayTable;
 use super::iterations::{AloneTimes, IterationTable};
 use super::queue::{QueueTable, part};
 use crate::record::decisions::{Decision, Test, Verdict};
+use crate::record::failures::Restart;
 use crate::record::request_phases::{Deferral, PrefillPhase, RequestPhases, SharedIteration, StallPhase};
 use crate::record::timeline::{PreemptionEvent, PreemptionInterval};
 use crate::report::Report;
@@ -68,6 +69,7 @@ pub struct WhyTables<'a> {
     pub(super) away: ByRequest<PreemptionInterval>,
     pub(super) preemptions: ByRequest<PreemptionEvent>,
     loads: ByRequest<KvLoad>,
+    restarts: ByRequest<Restart>,
     iterations: Vec<IterationTable>,
     queues: Vec<QueueTable>,
     alone: RefCell<AloneTimes>,
@@ -99,6 +101,7 @@ impl<'a> WhyTables<'a> {
             away: ByRequest::of(n, timeline.preemption_intervals.iter().copied(), |away| away.request),
             preemptions: ByRequest::of(n, timeline.preemptions.iter().copied(), |event| event.id),
             loads: ByRequest::of(n, loads_of(report), |load| load.request),
+            restarts: ByRequest::of(n, report.restarts.iter().copied(), |restart| restart.request),
             queues,
             computes_lora: timeline.iterations.iter().any(|run| run.any_adapter),
             iterations,
@@ -114,6 +117,12 @@ impl<'a> WhyTables<'a> {
         }
     }
 
+    /// When the replica had a request that served it to its end, nanoseconds.
+    fn given(&self, id: usize) -> u64 {
+        let restarted = self.restarts.get(id).last().map(|restart| in_ns(restart.time_us));
+        restarted.or_else(|| self.came_in(id)).unwrap_or(self.ends[id])
+    }
+
     /// The time of a request.
     pub fn request(&self, id: usize) -> RequestTime {
         let (arrival_ns, end_ns) = (in_ns(self.report.trace.arrival_us[id]), self.ends[id]);
@@ -122,7 +131,8 @@ impl<'a> WhyTables<'a> {
         if let Some(gateway) = &self.gateway {
             gateway.wait(self.report, id, came_in, &mut |part| parts.push(part));
         }
-        let mut at = came_in;
+        let mut at = self.given(id).clamp(came_in, end_ns);
+        parts.push(part(Cause::ReplicaFailure, came_in, at));
         for leg in self.legs(id) {
             let start = leg.start_ns.clamp(at, end_ns);
             parts.push(part(Cause::DecodeRouting, at, start));
@@ -142,7 +152,7 @@ impl<'a> WhyTables<'a> {
     /// A request's stays at replicas, in their order; at least one.
     pub(super) fn legs(&self, id: usize) -> Vec<LegTime> {
         let report = self.report;
-        let came_in = self.came_in(id).unwrap_or(self.ends[id]);
+        let came_in = self.given(id);
         let at = |us: f64| Some(us).filter(|us| !us.is_nan()).map(in_ns);
         let Some(legs) = report.legs(id) else {
             let scheduled_ns = report.scheduled_us(id).map(in_ns);
@@ -286,7 +296,7 @@ impl<'a> WhyTables<'a> {
         prefills
             .map(|phase| (in_ns(phase.start_us), in_ns(phase.end_us), RequestEvent::Prefill(*phase)))
             .for_each(&mut put);
-        if self.report.legs(id).is_some() {
+        if self.report.legs(id).is_some() || !self.restarts.get(id).is_empty() {
             events.retain(|&(start, stop, _)| begun <= start && (stop <= end || start < end));
         }
         events

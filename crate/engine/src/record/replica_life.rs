@@ -19,6 +19,8 @@ pub struct ReplicaLife {
     pub drain_us: f64,
     /// When it stopped, with its last request.
     pub stop_us: f64,
+    /// Whether it failed, at `drain_us`.
+    pub fails: bool,
 }
 
 impl ReplicaLife {
@@ -32,6 +34,7 @@ impl ReplicaLife {
         ready_us: 0.0,
         drain_us: f64::INFINITY,
         stop_us: f64::INFINITY,
+        fails: false,
     };
 
     /// Whether it can compute at a time.

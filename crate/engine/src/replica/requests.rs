@@ -62,6 +62,20 @@ impl Requests {
         }
     }
 
+    /// A request begins from the start, at another replica than the one that failed.
+    pub(crate) fn begins_again(&mut self, trace: &Trace, id: RequestId) {
+        let (input, output) = (trace.input_tokens[id], trace.output_tokens[id]);
+        self.all[id.index()] = RequestState::new(input, input.saturating_add(output));
+        self.token_us.remove(&id);
+        let Self { running, swapped, load_us, joined, drafts, execution, .. } = self;
+        reset(running, id);
+        reset(swapped, id);
+        reset(load_us, id);
+        reset(joined, id);
+        reset(drafts, id);
+        reset(execution, id);
+    }
+
     /// The two legs of a request; `None`: one replica serves it.
     pub(crate) fn legs(&self, id: RequestId) -> Option<&RequestLegs> {
         self.legs.get(id.index())?.as_ref()
@@ -83,6 +97,13 @@ impl Requests {
         if let Some(found) = self.found.get_mut(id.index()) {
             found.get_or_insert(FoundPrompt { cached_tokens, host_tokens });
         }
+    }
+}
+
+/// The entry of a request in a column that may not be kept.
+fn reset<T: Default>(column: &mut [T], id: RequestId) {
+    if let Some(entry) = column.get_mut(id.index()) {
+        *entry = T::default();
     }
 }
 

@@ -7,6 +7,7 @@ mod causes;
 mod checks;
 mod decisions;
 mod disaggregation;
+mod failures;
 mod host_cache;
 mod long_runs;
 mod pipelines;

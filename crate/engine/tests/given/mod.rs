@@ -72,6 +72,7 @@ prop_compose! {
         let constants = RouterConstants::default();
         FleetConfig {
             router, view, constants, draws_as_python, max_in_system, queue_timeout_us, seed: 7, disaggregation: None,
+            ..FleetConfig::default()
         }
     }
 }
