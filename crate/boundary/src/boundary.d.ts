@@ -801,6 +801,16 @@ export type Fact = {
   params: { [key in string]: number },
 };
 
+/** Requests of replicas that failed. */
+export type FailureLosses = {
+  /** Requests that waited or ran at a replica as it failed, each time. */
+  lost_requests: number,
+  /** How often a request began again, or got a replica after none was ready. */
+  restarts: number,
+  /** Output tokens that had been produced and were thrown away. */
+  lost_tokens: number,
+};
+
 /** Published points beside simulated curves. */
 export type FiguresReply = {
   /** The points and how far the curves are from them. */
@@ -2153,6 +2163,8 @@ export type ScalingUse = {
   started: number,
   /** Replicas that began to drain, those cancelled while they started among them. */
   drained: number,
+  /** Replicas that failed; each is among those that drained, and another one started in its place. */
+  failed: number,
   /** How often an hour an autoscaler added replicas after it had taken some away, or the other way round. */
   turns_per_h: number,
   /** Replica seconds of replicas that were ready. */
@@ -2814,6 +2826,8 @@ export type Summary = {
   kv_transfer?: KvTransferUse,
   /** The replicas over time; missing where their number never changed. */
   scaling?: ScalingUse,
+  /** What failures of replicas cost; missing where none failed. */
+  failures: FailureLosses | null,
   /** What the router believed of it; missing where it keeps no index. */
   routing?: RoutingUse,
   /** The GPU. */
@@ -3044,7 +3058,7 @@ export type Unranked = "no_rate" | "no_price" | "fails";
 export type WaitCause = {
   /**
    * The name of a gateway's check, "fair_share", "adapter_slots", "batch_cap", "token_budget", "replicas",
-   * or "cold_start".
+   * "cold_start", or "failures".
    */
   suspect: string,
   /** What is better without it: "throughput_rps" or "ttft_s.mean". */

@@ -184,16 +184,7 @@ fn engine_lines(run: &Summary, users: ServiceFairness) -> Vec<(&'static str, Str
             ),
         ));
     }
-    if let Some(scaling) = &run.scaling {
-        let hours = [scaling.ready_s, scaling.starting_s, scaling.draining_s].map(|s| short(s / 3600.0));
-        lines.push((
-            "replicas",
-            format!(
-                "{} started, {} drained in {} changes of {} decisions; replica hours: {} ready, {} starting, {} draining",
-                scaling.started, scaling.drained, scaling.actions, scaling.decisions, hours[0], hours[1], hours[2]
-            ),
-        ));
-    }
+    lines.extend(fleet_lines(run));
     if let Some(host) = &run.host_cache {
         lines.push((
             "host KV cache",
@@ -227,6 +218,34 @@ fn engine_lines(run: &Summary, users: ServiceFairness) -> Vec<(&'static str, Str
             number(users.largest_gap_per_s)
         ),
     ));
+    lines
+}
+
+/// Replicas that started, drained or failed.
+fn fleet_lines(run: &Summary) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    if let Some(scaling) = &run.scaling {
+        let hours = [scaling.ready_s, scaling.starting_s, scaling.draining_s].map(|s| short(s / 3600.0));
+        lines.push((
+            "replicas",
+            format!(
+                "{} started, {} drained in {} changes of {} decisions; replica hours: {} ready, {} starting, {} draining",
+                scaling.started, scaling.drained, scaling.actions, scaling.decisions, hours[0], hours[1], hours[2]
+            ),
+        ));
+    }
+    if let Some(failures) = &run.failures {
+        lines.push((
+            "failures",
+            format!(
+                "{} replicas failed; {} requests lost theirs, {} began again, {} tokens were thrown away",
+                run.scaling.map_or(0, |scaling| scaling.failed),
+                failures.lost_requests,
+                failures.restarts,
+                failures.lost_tokens
+            ),
+        ));
+    }
     lines
 }
 

@@ -3,6 +3,7 @@
 pub mod columns;
 pub mod departures;
 pub mod distribution;
+pub mod failures;
 pub mod fairness;
 pub mod fleet;
 pub mod gateway;

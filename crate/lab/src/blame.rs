@@ -52,6 +52,8 @@ pub enum Suspect {
     Replicas,
     /// The time from the decision to start a replica to its first request.
     ColdStart,
+    /// Replicas that fail.
+    Failures,
 }
 
 /// A limit of a replica's scheduler for which requests wait though the replicas could serve more.
@@ -107,6 +109,7 @@ impl Suspect {
             Self::Limit(limit) => limit.delay().name(),
             Self::Replicas => "replicas",
             Self::ColdStart => "cold_start",
+            Self::Failures => "failures",
         }
     }
 
@@ -121,6 +124,7 @@ impl Suspect {
                 return scenario.with_twice_the_replicas().filter(|lifted| lifted.problems().is_empty());
             }
             Self::ColdStart => return scenario.without_cold_start(),
+            Self::Failures => return scenario.without_failures(),
         };
         lifted.set(id, value).ok()?;
         (lifted.problems().is_empty() && lifted.pool_for(ranks).is_ok()).then_some(lifted)
@@ -136,6 +140,9 @@ fn twice(scenario: &Scenario, id: Id) -> (Id, Value) {
 fn suspects(run: &Run) -> Vec<Suspect> {
     let starts = run.report.replicas.iter().any(|life| life.ready_us > life.start_us);
     let mut suspects: Vec<Suspect> = starts.then_some(Suspect::ColdStart).into_iter().collect();
+    if !run.report.failures.is_empty() {
+        suspects.push(Suspect::Failures);
+    }
     suspects.extend(suspects_at_end(run));
     suspects
 }
@@ -173,7 +180,7 @@ fn is_too_much(run: &Run, outside: usize) -> bool {
 #[cfg_attr(feature = "types", derive(ts_rs::TS), ts(rename = "WaitCause"))]
 pub struct Cause {
     /// The name of a gateway's check, "fair_share", "adapter_slots", "batch_cap", "token_budget", "replicas",
-    /// or "cold_start".
+    /// "cold_start", or "failures".
     pub suspect: &'static str,
     /// What is better without it: "throughput_rps" or "ttft_s.mean".
     pub metric: &'static str,
@@ -198,6 +205,7 @@ impl Cause {
             "batch_cap" => "requests wait for a place in the batch: with twice the limit of running requests",
             "token_budget" => "requests wait for the token budget: with twice the token budget",
             "cold_start" => "requests wait while replicas start: with replicas that are ready at once",
+            "failures" => "replicas fail: without failures",
             _ => "more arrives than the replicas serve: with twice as many replicas",
         };
         let [with, without] = [self.with, self.without].map(digits);
@@ -402,6 +410,27 @@ mod tests {
         let found = of("20:3");
         assert!(named(&found), "{found:?}");
         assert!(!named(&of("5000:3")));
+    }
+
+    /// A replica of two fails, and the other one has twice the load for a minute; one that would fail when all is served does not.
+    #[test]
+    fn failures_are_named_where_requests_wait_for_the_next_replica() {
+        let of = |at_s: &'static str| {
+            let settings = [
+                ("workload.rate_rps", "3"),
+                ("workload.duration_s", "120"),
+                ("workload.adapters.count", "0"),
+                ("fleet.replicas", "2"),
+                ("fleet.router", "least_outstanding"),
+                ("fleet.failures.at_s", at_s),
+                ("fleet.cold_start.delay_s", "60"),
+            ];
+            causes(&settings, None).1
+        };
+        let named = |found: &[Cause]| found.iter().any(|cause| cause.suspect == "failures");
+        let found = of("30");
+        assert!(named(&found), "{found:?}");
+        assert!(!named(&of("5000")));
     }
 
     #[test]

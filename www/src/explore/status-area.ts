@@ -81,8 +81,8 @@ export function causeText(text: Text, { suspect, metric, seeds, ...values }: Wai
 }
 
 /** What has a sentence of its own, that says what the runs without it have in its place. */
-const OWN_SENTENCE: Readonly<Record<string, 'cause.replicas' | 'cause.adapter_slots' | 'cause.batch_cap' | 'cause.token_budget' | 'cause.cold_start'>> = {
-  replicas: 'cause.replicas', adapter_slots: 'cause.adapter_slots', batch_cap: 'cause.batch_cap', token_budget: 'cause.token_budget', cold_start: 'cause.cold_start',
+const OWN_SENTENCE: Readonly<Record<string, 'cause.replicas' | 'cause.adapter_slots' | 'cause.batch_cap' | 'cause.token_budget' | 'cause.cold_start' | 'cause.failures'>> = {
+  replicas: 'cause.replicas', adapter_slots: 'cause.adapter_slots', batch_cap: 'cause.batch_cap', token_budget: 'cause.token_budget', cold_start: 'cause.cold_start', failures: 'cause.failures',
 };
 
 const LIMITS: Readonly<Record<string, MessageKey>> = {

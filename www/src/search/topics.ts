@@ -55,13 +55,13 @@ export const LIMITS: readonly Limit[] = [
     words: 'agent agents tool call tool calls function calling quality accuracy semantic cache structured output guided decoding multimodal image vision 智能体 工具调用 内容 多模态',
   },
   {
-    id: 'failures', row: 'failures of replicas, drains with a time limit',
-    title: { en: 'Failures of replicas: not modelled', zh: '副本的故障：未建模' },
+    id: 'drains', row: 'drains with a time limit, requests that move to another replica',
+    title: { en: 'Drains with a time limit, and migration of requests: not modelled', zh: '限时排空与请求迁移：未建模' },
     instead: {
-      en: 'No replica is killed while it serves. Instead: a replica that goes away is a smaller number under Replicas over time, and one that comes back a larger one, with its start-up delay; requests that run there are served to their end.',
-      zh: '运行中的副本不会被终止。替代办法：在“副本数随时间变化”中用较小的数表示副本离开，用较大的数表示它回来（带启动时间）；正在那里运行的请求会处理完。',
+      en: 'A replica that drains serves what it has. Instead: a replica that fails (Failures at) loses its requests at once; they begin again elsewhere or end with an error.',
+      zh: '排空中的副本会处理完已有的请求。替代办法：让副本发生故障（“故障时刻”），它的请求立即丢失，在别处重新开始，或以错误结束。',
     },
-    words: 'failure failures crash restart kill spot preemption drain timeout 故障 崩溃 重启 排空超时',
+    words: 'drain timeout grace period migration migrate move requests 排空超时 迁移',
   },
   {
     id: 'scale_to_zero', row: 'scale to zero, autoscalers that predict the load',
@@ -280,6 +280,8 @@ export const PARAMETER_WORDS: Readonly<Record<string, string>> = {
   'scheduler.schedule_conservativeness': 'new_token_ratio new token ratio init_new_token_ratio 新 token 比例',
   'fleet.memory_margin': 'gpu_memory_utilization mem_fraction_static 显存占比',
   'fleet.tensor_parallel': 'tensor_parallel_size TP size 张量并行',
+  'fleet.failures.at_s': 'failure failures crash restart kill spot preemption node failure 故障 崩溃 重启',
+  'fleet.failures.mtbf_s': 'MTBF mean time between failures reliability 平均故障间隔 可靠性',
   'fleet.disaggregation.kind': 'disaggregated prefill decode split PD NIXL kv-transfer-config 分离 PD分离',
   'fleet.data_parallel_size': 'data parallel size DP dp_size DP attention data-parallel attention ranks 数据并行',
   'fleet.enable_expert_parallel': 'EP MoE mixture of experts expert parallelism wide EP 专家并行 混合专家',

@@ -17,6 +17,8 @@ pub struct ScalingUse {
     pub started: u64,
     /// Replicas that began to drain, those cancelled while they started among them.
     pub drained: u64,
+    /// Replicas that failed; each is among those that drained, and another one started in its place.
+    pub failed: u64,
     /// How often an hour an autoscaler added replicas after it had taken some away, or the other way round.
     pub turns_per_h: f64,
     /// Replica seconds of replicas that were ready.
@@ -47,6 +49,7 @@ impl ScalingUse {
             actions: report.scaling.iter().filter(|decision| decision.is_action()).count() as u64,
             started: started as u64,
             drained: drained as u64,
+            failed: report.failures.len() as u64,
             turns_per_h: if hours > 0.0 { turns(report) as f64 / hours } else { 0.0 },
             ready_s: seconds(|life| (life.ready_us, life.drain_us)),
             starting_s: seconds(|life| (life.start_us, life.ready_us.min(life.drain_us))),

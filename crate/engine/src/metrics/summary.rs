@@ -7,6 +7,7 @@ use servescope_workload::Trace;
 use servescope_workload::statistics::distinct;
 
 use super::distribution::Distribution;
+use super::failures::FailureLosses;
 use super::groups::{GroupBy, GroupRow, busiest};
 use super::kv_transfers::KvTransferUse;
 use super::ranks::RankUse;
@@ -297,6 +298,8 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
     pub scaling: Option<ScalingUse>,
+    /// What failures of replicas cost; missing where none failed.
+    pub failures: Option<FailureLosses>,
     /// What the router believed of it; missing where it keeps no index.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "types", ts(optional))]
@@ -422,6 +425,7 @@ pub fn summarise_spans(
         ranks: RankUse::of(report),
         kv_transfer: KvTransferUse::of(report),
         scaling: ScalingUse::of(report, makespan_us),
+        failures: FailureLosses::of(report),
         routing: report.routing.map(|totals| RoutingUse {
             believed_tokens: totals.believed_tokens,
             found_tokens: totals.found_tokens,

@@ -152,10 +152,14 @@ pub const ROWS: &[Row] = &[
     row("scaling.actions", Number, Count, Neither, "changes of the number of replicas by autoscalers"),
     row("scaling.started", Number, Count, Neither, "replicas that started"),
     row("scaling.drained", Number, Count, Neither, "replicas that drained"),
+    row("scaling.failed", Number, Count, Less, "replicas that failed"),
     row("scaling.turns_per_h", Number, Count, Less, "the turns of autoscalers an hour"),
     row("scaling.ready_s", Number, Seconds, Neither, "the time of ready replicas"),
     row("scaling.starting_s", Number, Seconds, Less, "the time of starting replicas"),
     row("scaling.draining_s", Number, Seconds, Less, "the time of draining replicas"),
+    row("failures.lost_requests", Number, Count, Less, "requests that lost their replica"),
+    row("failures.restarts", Number, Count, Less, "requests that began again"),
+    row("failures.lost_tokens", Number, Tokens, Less, "output tokens thrown away"),
     row("routing.believed_tokens", Number, Tokens, Neither, "prompt tokens believed to be cached"),
     row("routing.found_tokens", Number, Tokens, Neither, "prompt tokens found where they were sent"),
     row("routing.false_tokens", Number, Tokens, Less, "prompt tokens of false hits"),
@@ -343,7 +347,7 @@ mod tests {
 
     /// Summaries that have, together, every number that there is.
     fn summaries() -> Vec<Json> {
-        let settings: [&[(&str, &str)]; 7] = [
+        let settings: [&[(&str, &str)]; 8] = [
             &[
                 ("workload.prefix.kind", "tree"),
                 ("gateway.kind", "proxy"),
@@ -362,6 +366,7 @@ mod tests {
                 ("fleet.rank_passes", "together"),
             ],
             &[("fleet.autoscaling.kind", "hpa")],
+            &[("fleet.replicas", "2"), ("fleet.failures.at_s", "1")],
             &[("scheduler.kind", "vllm_v1"), ("fleet.replicas", "2"), ("fleet.disaggregation.kind", "nixl")],
         ];
         let of = |settings: &&[(&str, &str)]| {
@@ -383,7 +388,7 @@ mod tests {
         }
         let is_part = |path: &String| {
             NO_METRICS.contains(&path.as_str())
-                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "speculation", "ranks", "kv_transfer", "scaling", "routing", "expected_error"]
+                || ["fleet", "gateway", "prefix", "prefix_cache", "host_cache", "speculation", "ranks", "kv_transfer", "scaling", "failures", "routing", "expected_error"]
                     .contains(&path.as_str())
                 // It is of the deployment, not of the run.
                 || path.split('.').next() == Some("memory")

@@ -192,6 +192,7 @@ pub const REASONS: &[(&str, &str)] = &[
     ("overload", "overload"),
     ("lora_rank", "rank above the LoRA slots"),
     ("kv_load", "its KV blocks could not be pulled"),
+    ("replica_failed", "its replica failed"),
 ];
 
 fn of_table(

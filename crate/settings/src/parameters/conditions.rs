@@ -60,8 +60,11 @@ pub(super) const SCALES_BY_RATIO: Condition =
     when_in(Id::ScalingKind, &["hpa", "apa", "kpa", "keda", "keda_tokens"]);
 /// The number of replicas of the first pool changes during the run.
 pub(super) const COUNT_CHANGES: Condition = any(&[SCALES, when_not_in(Id::PoolSchedule, &[""])]);
+/// Replicas fail.
+pub(super) const FAILS: Condition =
+    any(&[when_not_in(Id::FailureTimes, &[""]), above(Id::FailureInterval, 0.0)]);
 /// Replicas may start during the run, of some pool.
-pub(super) const STARTS_REPLICAS: Condition = any(&[COUNT_CHANGES, when_not_in(Id::Pools, &[""])]);
+pub(super) const STARTS_REPLICAS: Condition = any(&[COUNT_CHANGES, when_not_in(Id::Pools, &[""]), FAILS]);
 /// The time that they take is put together of its parts.
 pub(super) const STARTS_IN_PARTS: Condition = all(&[STARTS_REPLICAS, when_in(Id::ColdStartKind, &["parts"])]);
 /// A GPU of one's own.

@@ -49,7 +49,7 @@ ids! {
     ScalingPrefillSpeed ScalingMin ScalingMax ScalingInterval ScrapeInterval ScrapeDelay ScalingWindow
     ScalingTolerance UpCooldown DownCooldown StepUp StepDown DrainPick
     ColdStartKind StartUp StartMachine StartImage StartImageRate StartWeightsRate StartCompile StartProbe
-    StartVariation
+    StartVariation FailureTimes FailureInterval FailureRetries
 
     Router ChunkTokens BlockSize
     Allocation Watermark Preemption SwapRate SwapSpace KvBytesPerToken PrefixCache

@@ -114,6 +114,8 @@ impl Scenario {
             (Id::Pools, !self.text(Id::Pools).is_empty()),
             (Id::PoolSchedule, !self.text(Id::PoolSchedule).is_empty()),
             (Id::ScalingKind, self.autoscales()),
+            (Id::FailureTimes, !self.text(Id::FailureTimes).is_empty()),
+            (Id::FailureInterval, self.number(Id::FailureInterval) > 0.0),
             (Id::DataParallel, self.data_parallel_size() > 1),
             (Id::HostCacheGib, self.is_active(Id::HostCacheGib) && self.number(Id::HostCacheGib) > 0.0),
         ];

@@ -1,7 +1,7 @@
 //! The pools of a fleet: the settings as they are describe the first one, and `fleet.pools` has a text for each other, with the
 //! settings in which it differs; and how many replicas a pool has over time.
 
-use servescope_engine::{CountChange, Fleet, FleetConfig, KvRole, Pool, PoolConfig};
+use servescope_engine::{CountChange, Failures, Fleet, FleetConfig, KvRole, Pool, PoolConfig};
 
 use super::Scenario;
 use super::adapters::AdapterRanks;
@@ -14,7 +14,7 @@ const MOST_POOLS: usize = 15;
 
 /// Settings whose paths say that they are a replica's, and which are the whole fleet's: where requests go and in which order
 /// they wait.
-const OF_FLEET: [&str; 16] = [
+const OF_FLEET: [&str; 17] = [
     "fleet.router",
     "fleet.router_index.",
     "fleet.router_view.",
@@ -23,6 +23,7 @@ const OF_FLEET: [&str; 16] = [
     "fleet.disaggregation",
     "fleet.disaggregation.",
     "fleet.transfer.",
+    "fleet.failures.retries",
     "scheduler.order",
     "scheduler.client",
     "scheduler.fair.",
@@ -123,6 +124,7 @@ impl Scenario {
         pool.scenario.reset(Id::Replicas);
         pool.scenario.reset(Id::PoolSchedule);
         pool.scenario.reset(Id::ScalingKind);
+        pool.scenario.reset(Id::FailureTimes);
         for setting in text.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
             let Some((name, value)) = setting.split_once('=') else {
                 let reason = Reason::new("pool_form").text("value", setting);
@@ -145,6 +147,28 @@ impl Scenario {
             pool.changed.push(id);
         }
         Ok(pool)
+    }
+
+    /// When replicas fail.
+    ///
+    /// # Errors
+    /// [`Diagnostic`] at `fleet.failures.at_s` with the entry that is wrong.
+    pub fn failures(&self) -> Result<Failures, Diagnostic> {
+        let path = Id::FailureTimes.row().id;
+        let time_us = |text: &str| {
+            let at_s =
+                text.trim_end_matches('s').parse::<f64>().ok().filter(|at_s| (0.0..=1e9).contains(at_s));
+            at_s.map(|at_s| at_s * 1e6).ok_or_else(|| {
+                let why = "a time between 0 and 1000000000 s expected";
+                let message = format!("{path}: {why}, got {text:?}");
+                Diagnostic::error("bad_schedule", path, message).text("value", text).text("reason", why)
+            })
+        };
+        let text = self.text(Id::FailureTimes);
+        let times = text.split([',', ';', ' ']).filter(|text| !text.is_empty()).map(time_us);
+        let mean_s = self.number(Id::FailureInterval);
+        let mean_us = if mean_s > 0.0 { mean_s * 1e6 } else { f64::INFINITY };
+        Ok(Failures { times_us: times.collect::<Result<_, _>>()?, mean_us })
     }
 
     /// How many replicas there are from a time on, as `TIME:COUNT` says.
@@ -189,6 +213,7 @@ impl Scenario {
             let made = || {
                 Ok(Pool {
                     name: of.name.clone(),
+                    failures: scenario.failures()?,
                     schedule: if scenario.autoscales() { Vec::new() } else { scenario.count_changes()? },
                     autoscaling: scenario.autoscaling(),
                     cold_start: scenario.cold_start(ranks),
@@ -249,6 +274,14 @@ impl Scenario {
             ]
         };
         self.with_in_each_pool(|_| Some(at_once()))
+    }
+
+    /// The same fleet whose replicas never fail.
+    pub fn without_failures(&self) -> Option<Self> {
+        let none = || {
+            vec![(Id::FailureTimes, Value::Text(String::new())), (Id::FailureInterval, Value::Number(0.0))]
+        };
+        self.with_in_each_pool(|_| Some(none()))
     }
 
     /// The same fleet with these settings in each pool, which depend on the pool's own; none where a pool cannot have them.
@@ -414,6 +447,29 @@ mod tests {
         let delays: Vec<f64> = pools.iter().map(|pool| pool.scenario.number(Id::StartUp)).collect();
         assert_eq!(delays, [0.0, 0.0]);
         assert_eq!(pools[1].scenario.count_changes().unwrap()[0].replicas, 4);
+    }
+
+    #[test]
+    fn failures_are_times_and_a_mean() {
+        let of = |settings: &[(&str, &str)]| Scenario::of_version(4).with(settings).unwrap().failures();
+        assert_eq!(of(&[]).unwrap(), Failures::NONE);
+        let found =
+            of(&[("fleet.failures.at_s", "120, 30s;7.5"), ("fleet.failures.mtbf_s", "3600")]).unwrap();
+        assert_eq!((found.times_us, found.mean_us), (vec![120e6, 30e6, 7.5e6], 3.6e9));
+        for bad in ["soon", "-1", "1e10", "NaN"] {
+            let error = of(&[("fleet.failures.at_s", bad)]).unwrap_err();
+            assert!(error.message.starts_with("fleet.failures.at_s: a time between 0"), "{}", error.message);
+        }
+        let pools = Scenario::of_version(4)
+            .with(&[("fleet.failures.at_s", "5"), ("fleet.failures.mtbf_s", "60"), ("fleet.pools", "name=b")])
+            .unwrap();
+        // The times are those of the first pool, the mean is that of all.
+        let all: Vec<Failures> =
+            pools.fleet_pools().unwrap().iter().map(|pool| pool.scenario.failures().unwrap()).collect();
+        assert_eq!([all[0].times_us.len(), all[1].times_us.len()], [1, 0]);
+        assert_eq!([all[0].mean_us, all[1].mean_us], [6e7; 2]);
+        let none = pools.without_failures().unwrap().fleet_pools().unwrap();
+        assert!(none.iter().all(|pool| pool.scenario.failures().unwrap() == Failures::NONE));
     }
 
     #[test]

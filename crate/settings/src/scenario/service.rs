@@ -42,6 +42,7 @@ impl Scenario {
             seed: self.number(Id::Seed) as u64,
             draws_as_python: self.flag(Id::OriginalBlocking),
             max_in_system: Some(self.whole(Id::MaxInSystem)).filter(|&n| n > 0).unwrap_or(u32::MAX),
+            failure_retries: self.whole(Id::FailureRetries),
             queue_timeout_us: Some(self.number(Id::QueueTimeout) * 1e6)
                 .filter(|&t| t > 0.0)
                 .unwrap_or(f64::INFINITY),

@@ -13,6 +13,7 @@ export const names = area('names', {
   'outcome.prompt_over_batch': 'prompt longer than the prefill token budget',
   'outcome.lora_rank': 'rank above that of the LoRA slots',
   'outcome.kv_load': 'KV blocks could not be pulled',
+  'outcome.replica_failed': 'replica failed',
   'outcome.rate_limit': 'over its requests per minute (RPM)',
   'outcome.token_quota': 'over its token quota (TPM)',
   'outcome.concurrency': 'too many concurrent requests',

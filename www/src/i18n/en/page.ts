@@ -237,6 +237,7 @@ export const page = area('page', {
   'cause.adapter_slots': 'Requests wait for a LoRA slot. With twice as many LoRA slots: {better} ({runs}).',
   'cause.batch_cap': 'Requests wait for a place in the batch. With twice the limit of running requests: {better} ({runs}).',
   'cause.token_budget': 'Requests wait for the token budget of the iterations. With twice the budget: {better} ({runs}).',
+  'cause.failures': 'Replicas fail. Without failures: {better} ({runs}).',
   'cause.cold_start': 'Requests wait while replicas start. With replicas that are ready at once: {better} ({runs}).',
   'cause.throughput': '{without} req/s in place of {given}',
   'cause.ttft': 'mean TTFT {without} in place of {given}',

@@ -13,6 +13,7 @@ export const names: Translation<typeof english> = {
   'outcome.prompt_over_batch': '提示词超过预填充 token 预算',
   'outcome.lora_rank': '秩超过 LoRA 槽位的秩',
   'outcome.kv_load': '无法拉取 KV 块',
+  'outcome.replica_failed': '副本故障',
   'outcome.rate_limit': '超出每分钟请求数（RPM）',
   'outcome.token_quota': '超出 token 配额（TPM）',
   'outcome.concurrency': '并发请求数已满',

@@ -237,6 +237,7 @@ export const page: Translation<typeof english> = {
   'cause.adapter_slots': '请求在等待 LoRA 槽位。LoRA 槽位数加倍：{better}（{runs}）。',
   'cause.batch_cap': '请求在等待批次中的位置。最大运行请求数加倍：{better}（{runs}）。',
   'cause.token_budget': '请求在等待每次迭代的 token 预算。预算加倍：{better}（{runs}）。',
+  'cause.failures': '副本发生故障。若没有故障：{better}（{runs}）。',
   'cause.cold_start': '副本启动期间请求在等待。若副本立即就绪：{better}（{runs}）。',
   'cause.throughput': '每秒完成 {without} 个请求，现为 {given} 个',
   'cause.ttft': '平均 TTFT 为 {without}，现为 {given}',

@@ -3,8 +3,8 @@
 use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices;
 use crate::parameters::conditions::{
-    COUNT_CHANGES, ON_HARDWARE, SCALES, SCALES_BY_RATIO, SCALES_BY_TARGET, STARTS_IN_PARTS, STARTS_REPLICAS,
-    above, any, when_in, when_not_in,
+    COUNT_CHANGES, FAILS, ON_HARDWARE, SCALES, SCALES_BY_RATIO, SCALES_BY_TARGET, STARTS_IN_PARTS,
+    STARTS_REPLICAS, above, any, when_in, when_not_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -97,4 +97,11 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::StartVariation, row("fleet.cold_start.jitter", "csj", "fleet", number(0.0, 5.0, 0.1)).linear(0.0, 1.0, 0.01)
         .when(&[STARTS_IN_PARTS])
         .doc("Variation", "Standard deviation of the time before the probe over its mean; it is lognormal, and drawn for each replica.")),
+    (Id::FailureTimes, row("fleet.failures.at_s", "fla", "fleet", Kind::Text { most: 2000 })
+        .doc("Failures at", "Times in seconds, as 120,300, at each of which one of the ready replicas fails, drawn at random. Its requests are lost, and another replica starts in its place.")),
+    (Id::FailureInterval, row("fleet.failures.mtbf_s", "flm", "fleet", number(0.0, 1e9, 0.0)).unit("s").linear(0.0, 3600.0, 10.0)
+        .doc("Mean time between failures", "How long a replica runs on average until it fails (MTBF); times are exponential. 0: none fails beside those at given times.")),
+    (Id::FailureRetries, row("fleet.failures.retries", "flr", "fleet", whole(0.0, 100.0, 3.0)).linear(0.0, 10.0, 1.0)
+        .when(&[FAILS])
+        .doc("Retries after a failure", "How often the router sends a request again whose replica failed: it begins from the start, and tokens that it had are thrown away. 0: it ends with an error.")),
 ];
