@@ -20,8 +20,8 @@ const MISSED = Infinity;
 /** Words that make a question of what is looked for: texts have them anywhere, or not at all. */
 const ASKING = new Set([
   'a', 'an', 'the', 'i', 'my', 'me', 'we', 'our', 'it', 'for', 'which', 'why', 'on', 'what', 'how', 'is', 'are', 'do', 'does', 'can', 'should', 'would', 'will',
-  'worth', 'best', 'better', 'good', 'help', 'need', 'use',
-  '哪个', '哪种', '哪些', '什么', '怎么', '怎样', '如何', '是否', '应该', '会', '能', '我', '我的', '的', '吗', '呢', '值得', '值得吗', '最好', '更好', '需要', '有用', '有用吗',
+  'and', 'if', 'when', 'happens', 'worth', 'best', 'better', 'good', 'help', 'need', 'use',
+  '哪个', '哪种', '哪些', '什么', '怎么', '怎样', '如何', '是否', '应该', '会', '能', '我', '我的', '的', '吗', '呢', '值得', '值得吗', '最好', '更好', '如果', '和', '需要', '有用', '有用吗',
 ]);
 
 /** The words of a query that an entry has to have: of a question, what it is about. */
@@ -52,18 +52,20 @@ function plain(text: string): string {
 }
 
 const NAMED = 0.25;
+const ASKED = 0.4;
 const BEGINS = 0.5;
 
 /**
- * 0 where the label is the query. Then come those that have it among their names, those whose label begins with it and those
- * in which a question stands as typed; and behind these more the further away from the label the words occur.
+ * 0 where the label is the query. Then come those that have it among their names, those in which a question
+ * stands as typed and those whose label begins with it; and behind these more the further away from the label the words occur.
  */
 function distanceOf({ id, label, about, also, names = [] }: Entry, { typed, words, isQuestion }: Query): number {
   const [name, path, other, text] = [label, id, also, about].map(plain) as [string, string, string, string];
   const whole = words.join(' ');
   if (name === whole) return 0;
   if (names.map(plain).some((further) => further === whole || further === typed) || (isQuestion && name.startsWith(typed))) return NAMED;
-  if (name.startsWith(whole) || (isQuestion && [name, path, other].some((part) => part.includes(typed)))) return BEGINS;
+  if (isQuestion && [name, path, other].some((part) => part.includes(typed))) return ASKED;
+  if (name.startsWith(whole)) return BEGINS;
   let sum = 0;
   for (const word of words) {
     if (name.split(/[\s(]/).some((part) => part.startsWith(word))) sum += 1;

@@ -190,7 +190,7 @@ export const PRESET_WORDS: Readonly<Record<string, string>> = {
   will_sglang: 'SGLang or vLLM, SGLang vs vLLM, spiky ITL, ITL spikes, token stalls, prefill first, prefill stalls decode, inter-token latency spikes, SGLang 还是 vLLM, token 停顿, 预填充优先',
   will_drafts: 'MTP, EAGLE, speculative decoding slower, draft tokens, is MTP worth it, acceptance rate, 投机解码 变慢, 草稿 token',
   will_ranks: 'DeepSeek DP attention, data parallel attention, tensor parallel or data parallel, TP or DP, MoE layout, wide EP, 数据并行 rank, 张量并行还是数据并行',
-  will_apart: 'disaggregate, disaggregated serving, prefill decode split, P/D, split or together, 分离, 预填充解码分离, PD 分离',
+  will_apart: 'disaggregate, disaggregated serving, prefill decode split, P/D, split or together, prefill to decode ratio, P:D ratio, how many prefill replicas, how many decode replicas, 分离, 预填充解码分离, PD 分离',
   will_autoscale: 'autoscaler, autoscaling, HPA, KEDA, scale up, scale out, traffic spike, cold start, 自动扩缩容, 扩容, 冷启动, 流量尖峰',
   will_flags: 'vllm serve, 启动参数',
 };

@@ -11,7 +11,7 @@ const PARAMETERS = JSON.parse(readFileSync(new URL('../../src/generated/paramete
 export const words = new Text('en', { areas: {}, parameters: {}, module: {} });
 
 /** What a control is called. */
-function labelOf(id: ParameterId): string {
+export function labelOf(id: ParameterId): string {
   return PARAMETERS[id].label;
 }
 
