@@ -34,6 +34,8 @@ const PICTURES: Readonly<Record<string, () => readonly (SVGTemplateResult | read
   prefill_first: () => [block('decode', 2, 4, 92, 9), blocks('decode', 9, [2, 26, 28], [66, 26, 28]), blocks('stalled', 9, [30, 26, 36]), blocks('prefill', 5, [30, 18, 11], [42, 18, 11], [54, 18, 12])],
   // Rows of ranks that end together, with the slowest.
   ranks: () => [blocks('decode', 6, [2, 3, 18], [2, 23, 14], [2, 33, 20]), blocks('stalled', 6, [20, 3, 62], [16, 23, 66], [22, 33, 60]), block('prefill', 2, 13, 80, 6), line('86,1 86,39')],
+  // Prompts in one pool, answers in the other, KV blocks on the way.
+  pools: () => [frame(2, 4, 36, 32), blocks('prefill', 7, [6, 9, 28], [6, 22, 20]), line('39,20 57,20'), block('kv', 45, 17, 6, 6), frame(58, 4, 36, 32), blocks('decode', 6, [62, 8, 28], [62, 17, 22], [62, 26, 26])],
   // Tokens that are guessed: some right, the others thrown away.
   drafts: () => [blocks('decode', 12, [2, 4, 13], [18, 4, 13], [34, 4, 13]), [50, 66, 82].map((x) => frame(x, 4, 12, 12)), blocks('decode', 12, [2, 24, 13]), [18, 34, 50, 66, 82].map((x) => frame(x, 24, 12, 12))],
   // A full tank, and a request that found no room.
