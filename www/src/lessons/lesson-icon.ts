@@ -36,6 +36,10 @@ const PICTURES: Readonly<Record<string, () => readonly (SVGTemplateResult | read
   ranks: () => [blocks('decode', 6, [2, 3, 18], [2, 23, 14], [2, 33, 20]), blocks('stalled', 6, [20, 3, 62], [16, 23, 66], [22, 33, 60]), block('prefill', 2, 13, 80, 6), line('86,1 86,39')],
   // Prompts in one pool, answers in the other, KV blocks on the way.
   pools: () => [frame(2, 4, 36, 32), blocks('prefill', 7, [6, 9, 28], [6, 22, 20]), line('39,20 57,20'), block('kv', 45, 17, 6, 6), frame(58, 4, 36, 32), blocks('decode', 6, [62, 8, 28], [62, 17, 22], [62, 26, 26])],
+  // A burst, and a replica that starts below it and is ready when it is over.
+  late_replica: () => [svg`<polyline class="curve" data-role="queue" points="2,17 20,17 26,4 44,4 50,17 94,17"/>`, block('stalled', 30, 26, 34, 9), block('decode', 64, 26, 30, 9)],
+  // A load that rises and falls, and a number of replicas that swings further, and later.
+  swings: () => [svg`<polyline class="curve" data-role="queue" points="2,20 14,14 26,20 38,26 50,20 62,14 74,20 86,26 94,22"/>`, line('2,36 20,36 20,4 34,4 34,36 54,36 54,4 70,4 70,36 94,36')],
   // Tokens that are guessed: some right, the others thrown away.
   drafts: () => [blocks('decode', 12, [2, 4, 13], [18, 4, 13], [34, 4, 13]), [50, 66, 82].map((x) => frame(x, 4, 12, 12)), blocks('decode', 12, [2, 24, 13]), [18, 34, 50, 66, 82].map((x) => frame(x, 24, 12, 12))],
   // A full tank, and a request that found no room.

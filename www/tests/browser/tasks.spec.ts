@@ -291,7 +291,7 @@ test('an engineer asks what an autoscaler would do', async ({ page, request }) =
   const story = await (await request.get('presets/will_autoscale.json')).json() as AboutStory;
   await open(page, '');
   const person = new Person(page);
-  const table = await ask(person, 'what if I autoscale?', story, false);
+  const table = await ask(person, 'what if I autoscale?', story);
   const tail = async (): Promise<{ without: number; with: number }> => timesIn(table, say('story.ttft_p99'), story);
   const burst = await tail();
   expect(burst.with).toBeGreaterThan(0.9 * burst.without);
