@@ -61,7 +61,7 @@ export const LIMITS: readonly Limit[] = [
       en: 'A replica that drains serves what it has. Instead: a replica that fails (Failures at) loses its requests at once; they begin again elsewhere or end with an error.',
       zh: '排空中的副本会处理完已有的请求。替代办法：让副本发生故障（“故障时刻”），它的请求立即丢失，在别处重新开始，或以错误结束。',
     },
-    words: 'drain timeout grace period migration migrate move requests 排空超时 迁移',
+    words: 'drain timeout grace period migration move requests 排空超时 迁移',
   },
   {
     id: 'scale_to_zero', row: 'scale to zero, autoscalers that predict the load',
