@@ -1,5 +1,5 @@
-// What a move of the rate costs with about 10,000 requests of agents on 8 replicas with host memory: until a preview is drawn, and
-// until the whole result is; beside it where the time of such a run goes, and how long its prompts are. Of the built page. It only
+// What a move of the rate costs with about 10,000 requests of agents on 8 replicas with host memory, and one of the number of prefill
+// replicas with 5,000 requests on 16: until a preview is drawn, and until the whole result is; beside it where the time of such a run goes, and how long its prompts are. Of the built page. It only
 // prints: how long something takes is no failure, but that nothing is drawn is one.
 //
 // node tests/bench/agents.mjs
@@ -10,8 +10,10 @@ import { serve } from './serve.mjs';
 const SCENARIOS = [
   { name: 'will_router', link: 'preset=will_router&rep=8&hcg=200&R=12&D=820' },
   { name: 'will_host_cache', link: 'preset=will_host_cache&rep=8&tum=12&R=32&D=302' },
+  { name: 'will_apart', link: 'preset=will_apart&rep=16&dpn=8&R=28&D=180', parameter: 'fleet.disaggregation.prefill_replicas', bound_ms: 200 },
 ];
-const SLIDER = '[data-parameter="workload.rate_rps"] input[type=range]';
+const RATE = 'workload.rate_rps';
+const sliderOf = (parameter) => `[data-parameter="${parameter}"] input[type=range]`;
 const DRAWN = 'servescope:slider-to-drawn';
 const BOUND_MS = 1_000;
 const MOVES = 8;
@@ -78,7 +80,7 @@ async function move({ slider, drawn, moves, pause_ms, patience_ms }) {
   return found;
 }
 
-async function measureOne(browser, address, { name, link }) {
+async function measureOne(browser, address, { name, link, parameter = RATE, bound_ms = BOUND_MS }) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   const page = await context.newPage();
   await page.addInitScript(WATCH);
@@ -86,7 +88,7 @@ async function measureOne(browser, address, { name, link }) {
   await page.waitForSelector('html[data-state="ready"]', { timeout: PATIENCE_MS });
   // By value, with all that the preset sets.
   const scenario = await page.evaluate(() => window.watched.scenario);
-  const all = await page.evaluate(move, { slider: SLIDER, drawn: DRAWN, moves: WARM_UP + MOVES, pause_ms: PAUSE_MS, patience_ms: PATIENCE_MS });
+  const all = await page.evaluate(move, { slider: sliderOf(parameter), drawn: DRAWN, moves: WARM_UP + MOVES, pause_ms: PAUSE_MS, patience_ms: PATIENCE_MS });
   // A page with a short run, loaded anew, which another hash alone would not do: its threads are at rest.
   await page.goto('about:blank');
   await page.goto(`${address}#D=10`);
@@ -107,7 +109,7 @@ async function measureOne(browser, address, { name, link }) {
     row('requests simulated', 'requests', moves[0].requests),
     row('moves that are previewed', `of ${String(moves.length)}`, previews.length),
     ...spread('from a move to the preview drawn', previews, null),
-    ...spread('from a move to the whole result drawn', of('drawn_ms'), BOUND_MS),
+    ...spread('from a move to the whole result drawn', of('drawn_ms'), bound_ms),
     ...spread('from a move until the charts out of sight are there, too', of('ready_ms'), null),
     median('of such a move, until the thread is asked', of('ask_ms')),
     median('of such a move, computing the preview', of('preview_compute_ms')),
