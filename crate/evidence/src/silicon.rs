@@ -8,6 +8,7 @@
 //! **What calibration may see.** A deployment whose hash is odd ([`SiliconRow::is_left_out`]) is never used to calibrate a constant. Its
 //! rows are summed up apart.
 
+mod closed_loop;
 mod disaggregated;
 mod engines;
 mod errors;
@@ -19,11 +20,11 @@ mod report;
 mod server;
 mod shipped;
 
+pub(crate) use closed_loop::nominal_length;
 pub use errors::{Errors, errors};
 pub use expected::expected_errors;
 pub use file::{Flags, SiliconError, SiliconRow, WorkerLayout, Workers, gpu, read};
 pub use playground::scenario;
-pub(crate) use predict::nominal_length;
 pub use predict::{Predicted, PredictedLatency, predict, predict_with};
 pub use report::{RowGroup, document, groups, table};
 pub(crate) use server::model;

@@ -12,8 +12,8 @@ use servescope_engine::{
     RankChoice, Report, RouterKind,
 };
 
+use super::closed_loop::requests;
 use super::file::{SiliconRow, WorkerLayout};
-use super::predict::requests;
 use super::server::{BLOCK, Constants, NotAnswered, RowServer, TimeSource, server, vllm_config};
 
 /// From the beginning of a pull to its first byte, microseconds: fitted to Mooncake's table of transfers.

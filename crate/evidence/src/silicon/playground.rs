@@ -6,8 +6,9 @@ use servescope_settings::kernels::KernelEngine;
 use servescope_settings::parameters::choices::Choice;
 use servescope_settings::scenario::{AdapterRanks, Scenario};
 
+use super::closed_loop::{REQUESTS_PER_SLOT, shortest_of};
 use super::file::SiliconRow;
-use super::predict::{PredictedLatency, REQUESTS_PER_SLOT, shortest_of};
+use super::predict::PredictedLatency;
 use super::server::{
     BLOCK, Constants, RowServer, accounting, captured_tokens, config, is_asynchronous, margin, server,
 };
