@@ -370,9 +370,9 @@ impl KernelCost {
 
     /// What an iteration costs a stage before the last, and the last one. The kernels of a layer are asked for once.
     fn stage_sums(&self, batch: &Batch<'_>, mut layers: OperatorSum) -> [OperatorSum; 2] {
-        if self.overheads.one_token_decodes && batch.chunks.iter().any(is_last_token) {
+        if self.overheads.one_token_decodes && batch.chunks.iter().copied().any(is_last_token) {
             let chunks: Vec<Chunk> =
-                batch.chunks.iter().copied().filter(|chunk| !is_last_token(chunk)).collect();
+                batch.chunks.iter().copied().filter(|chunk| !is_last_token(*chunk)).collect();
             return self.stage_sums(&with_short_chunks_decoding(batch, &chunks), layers);
         }
         let tokens = f64::from(batch.rows());
@@ -406,13 +406,13 @@ impl KernelCost {
 }
 
 /// Whether one token of a prompt is left behind others in memory.
-fn is_last_token(chunk: &Chunk) -> bool {
+fn is_last_token(chunk: Chunk) -> bool {
     chunk.tokens == 1 && chunk.kv_tokens > 0
 }
 
 /// A batch of which `chunks` are the longer ones: the last tokens of prompts decode.
 fn with_short_chunks_decoding<'a>(batch: &Batch<'_>, chunks: &'a [Chunk]) -> Batch<'a> {
-    let short = batch.chunks.iter().filter(|chunk| is_last_token(chunk));
+    let short = batch.chunks.iter().filter(|chunk| is_last_token(**chunk));
     let kv_tokens: f64 = short.map(|chunk| f64::from(chunk.kv_tokens) + 1.0).sum();
     let decodes = batch.decodes + (batch.chunks.len() - chunks.len()) as u32;
     Batch { chunks, decodes, decode_kv_tokens: batch.decode_kv_tokens + kv_tokens, ..*batch }
