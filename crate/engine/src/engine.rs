@@ -19,7 +19,7 @@ mod counters;
 mod departures;
 mod disaggregation;
 mod events;
-mod failures;
+pub(crate) mod failures;
 mod lockstep;
 mod one_stage;
 mod one_stage_list;
@@ -35,7 +35,7 @@ pub(crate) mod stepping;
 mod transfers;
 
 use crate::replica_index::ReplicaIndex;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use servescope_cost::BatchCost;
@@ -45,6 +45,7 @@ pub use audit::{BatchMember, BatchUnderWay};
 use counters::Counting;
 use disaggregation::DisaggregatedFleet;
 use events::{Event, EventQueue};
+use failures::Restarts;
 use pipeline::Pipeline;
 use pools::{NumbersBySize, PoolState};
 
@@ -96,12 +97,7 @@ pub struct Fleet {
     /// Replicas that finish what they have and then stop.
     draining: Vec<ReplicaIndex>,
     events: EventQueue,
-    /// Requests that no replica is ready for.
-    without_replica: Vec<RequestId>,
-    /// Of requests that lost their replica, or found none, and have no other yet: tokens that were thrown away.
-    lost_tokens: BTreeMap<RequestId, u32>,
-    /// How often requests were sent again.
-    retries: BTreeMap<RequestId, u32>,
+    restarts: Restarts,
     /// Replicas that may begin something new at the present time.
     dirty_replicas: Vec<ReplicaIndex>,
     queueing: Arc<QueueConfig>,
@@ -131,9 +127,7 @@ impl Fleet {
             ready: Vec::new(),
             draining: Vec::new(),
             events: EventQueue::default(),
-            without_replica: Vec::new(),
-            lost_tokens: BTreeMap::new(),
-            retries: BTreeMap::new(),
+            restarts: Restarts::default(),
             dirty_replicas: Vec::new(),
             queueing: Arc::default(),
             counting: Counting::default(),

@@ -53,6 +53,7 @@ pub use config::{
     CountChange, Equals, FleetConfig, LongPrefill, Pool, PoolConfig, Preemption, RouterKind, SchedulerKind,
     VllmRules,
 };
+pub use engine::failures::MOST_FAILURES;
 pub use engine::rejection::rejection;
 pub use engine::{BatchMember, BatchUnderWay, Fleet};
 pub use gateway::proxy::snapshot::GatewaySnapshot;

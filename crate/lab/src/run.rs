@@ -25,7 +25,9 @@ use servescope_engine::metrics::usage::{
 use servescope_engine::metrics::{
     FleetSummary, FleetUtilization, GatewaySummary, fleet_summary, gateway_summary, usage,
 };
-use servescope_engine::{Fleet, FleetConfig, Pool, PoolConfig, Rejection, ReplicaLife, Report};
+use servescope_engine::{
+    Fleet, FleetConfig, MOST_FAILURES, Pool, PoolConfig, Rejection, ReplicaLife, Report,
+};
 use servescope_settings::diagnostic::{Diagnostic, Param};
 use servescope_settings::expected_error::ExpectedError;
 use servescope_settings::notes::{Note, NoteContext, Purpose, notes, unused};
@@ -556,6 +558,14 @@ fn warnings(summary: &Summary, has_proxy: bool) -> Vec<Diagnostic> {
         warnings.push(
             Diagnostic::warning("stuck", Id::OriginalBlocking.row().id, message)
                 .number("requests", counts.unfinished as f64),
+        );
+    }
+    if summary.scaling.is_some_and(|scaling| scaling.failed >= MOST_FAILURES as u64) {
+        let message =
+            format!("{MOST_FAILURES} replicas failed, as many as a run has at most: later ones do not");
+        warnings.push(
+            Diagnostic::warning("most_failures", Id::FailureInterval.row().id, message)
+                .number("most", MOST_FAILURES as f64),
         );
     }
     warnings

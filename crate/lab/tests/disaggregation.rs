@@ -123,7 +123,7 @@ fn bursts_queue_at_few_prefill_replicas() {
     assert!(last_s(&one) > 2.0 * last_s(&two) && last_s(&two) > 3.0 * last_s(&together));
 }
 
-/// Long prompts that nobody has cached: tokens come evenly, with a transfer's time more before the first.
+/// Long prompts without cache hits: tokens come evenly, and the first one waits for the transfer.
 #[test]
 fn long_prompts_do_not_disturb_what_decodes() {
     let (together, apart) = (run([4, 0], 6.0, &[]), run([4, 2], 6.0, &[]));

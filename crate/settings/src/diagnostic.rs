@@ -120,6 +120,7 @@ pub const CODES: &[&str] = &[
     "not_vllm",
     "not_sglang",
     "not_trtllm",
+    "most_failures",
     "stuck_at_gateway",
     "no_rate",
     "bad_axis",

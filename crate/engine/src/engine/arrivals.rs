@@ -110,11 +110,13 @@ impl Fleet {
             self.requests[i].status = RequestStatus::Finished;
             return self.record.ends(id);
         }
-        self.give_to_replica(id, now_us);
+        if let Ok(candidates) = candidates {
+            self.give_to_replica(id, candidates.as_deref(), now_us);
+        }
     }
 
     /// The replicas that a request may be given to; `None`: all that are ready. Otherwise why it can never be served.
-    fn candidates_of(&self, id: RequestId) -> Result<Option<Vec<ReplicaIndex>>, Rejection> {
+    pub(super) fn candidates_of(&self, id: RequestId) -> Result<Option<Vec<ReplicaIndex>>, Rejection> {
         let i = id.index();
         let request = [self.trace.input_tokens[i], self.trace.max_tokens[i], self.trace.rank(i)];
         match self.refused_by_roles(request) {
@@ -124,18 +126,21 @@ impl Fleet {
         }
     }
 
-    /// A request is given to one of the replicas that are ready for it, or waits for one.
-    pub(super) fn give_to_replica(&mut self, id: RequestId, now_us: f64) {
+    /// A request is given to one of the replicas that are ready for it, or waits for one; `None`: all that are ready.
+    pub(super) fn give_to_replica(
+        &mut self,
+        id: RequestId,
+        candidates: Option<&[ReplicaIndex]>,
+        now_us: f64,
+    ) {
         let i = id.index();
-        let Ok(candidates) = self.candidates_of(id) else { return };
-        if candidates.as_ref().map_or(self.ready.is_empty(), Vec::is_empty) {
-            self.lost_tokens.entry(id).or_insert(0);
-            self.without_replica.push(id);
+        if candidates.unwrap_or(&self.ready).is_empty() {
+            self.restarts.wait(id);
             return self.note_deadline(id, now_us);
         }
         self.note_restart(id, now_us);
         let place = match self.route_by_roles(id, now_us) {
-            None => self.route(id, candidates.as_deref(), now_us),
+            None => self.route(id, candidates, now_us),
             Some(Destination::Whole(place)) => place,
             Some(Destination::TwoLegs { prefill, decode }) => {
                 self.begin_prefill_leg(id, prefill, decode);

@@ -5,7 +5,7 @@
 //! The iteration under way is still computed, and the replica is gone with its end: its requests have left as those do whose clients go
 //! away. What is sent again comes in as it did the first time, is routed again, and computes prompt and answer from the beginning.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use servescope_workload::RequestId;
 use servescope_workload::stream::Stream;
@@ -19,6 +19,28 @@ use crate::record::failures::{ReplicaFailure, Restart};
 use crate::record::request_state::RequestStatus;
 use crate::replica_index::ReplicaIndex;
 use crate::request::{Outcome, Rejection, RequestResult};
+
+/// Most failures of a run; the replicas that would fail after them do not.
+pub const MOST_FAILURES: usize = 1_000;
+
+/// Requests that failures have left without a replica.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Restarts {
+    /// Those that no replica is ready for.
+    without_replica: Vec<RequestId>,
+    /// Tokens that were thrown away, of those that have no other replica yet.
+    lost_tokens: BTreeMap<RequestId, u32>,
+    /// How often each was sent again.
+    retries: BTreeMap<RequestId, u32>,
+}
+
+impl Restarts {
+    /// A request waits until a replica is ready.
+    pub(super) fn wait(&mut self, id: RequestId) {
+        self.lost_tokens.entry(id).or_insert(0);
+        self.without_replica.push(id);
+    }
+}
 
 /// The failures of a pool that are to come.
 #[derive(Debug, Clone)]
@@ -86,7 +108,8 @@ impl Fleet {
     /// One of the ready replicas of a pool fails, drawn at random; none where there is none, or nothing is left to do.
     pub(super) fn replica_fails(&mut self, pool: u16, now_us: f64) {
         let is_over = self.next_given_us() == f64::INFINITY && !self.events.has_work();
-        if is_over && self.without_replica.is_empty() {
+        let is_bounded = self.record.failures.len() >= MOST_FAILURES;
+        if is_bounded || is_over && self.restarts.without_replica.is_empty() {
             return;
         }
         self.pools[usize::from(pool)].failures.happened(now_us);
@@ -114,7 +137,7 @@ impl Fleet {
                 && self.requests[id].status != RequestStatus::Finished
                 && ranks.contains(&self.requests[id].leg.replica)
                 && !self.frontend.is_not_yet_at_engine(id)
-                && !self.without_replica.contains(&id)
+                && !self.restarts.without_replica.contains(&id)
         };
         let lost: Vec<RequestId> = RequestId::first(self.trace.len()).filter(is_there).collect();
         self.record.failures.push(ReplicaFailure { time_us: now_us, replica, lost: lost.len() as u32 });
@@ -127,7 +150,7 @@ impl Fleet {
     /// From when on a failure may send requests again, microseconds; infinite: none does.
     pub(super) fn next_failure_us(&self) -> f64 {
         let EventLog { lost, torn_down, .. } = &self.record;
-        if !(lost.is_empty() && torn_down.is_empty() && self.without_replica.is_empty()) {
+        if !(lost.is_empty() && torn_down.is_empty() && self.restarts.without_replica.is_empty()) {
             return 0.0;
         }
         self.pools.iter().map(|pool| pool.failures.next_us()).fold(f64::INFINITY, f64::min)
@@ -142,9 +165,9 @@ impl Fleet {
 
     /// A request goes that waits for a replica, if it does.
     pub(super) fn leaves_without_replica(&mut self, id: RequestId, outcome: Outcome) -> bool {
-        let waits = self.without_replica.contains(&id);
+        let waits = self.restarts.without_replica.contains(&id);
         if waits {
-            self.without_replica.retain(|&other| other != id);
+            self.restarts.without_replica.retain(|&other| other != id);
             self.record.results[id].outcome = outcome;
             self.requests[id].status = RequestStatus::Finished;
             self.record.ends(id);
@@ -174,7 +197,7 @@ impl Fleet {
         self.record.torn_down = left;
         for &id in &ready {
             let lost_tokens = self.record.results[id].produced;
-            let retries = self.retries.entry(id).or_insert(0);
+            let retries = self.restarts.retries.entry(id).or_insert(0);
             *retries += 1;
             if *retries > self.config.failure_retries {
                 let reason = Rejection::ReplicaFailed;
@@ -185,7 +208,7 @@ impl Fleet {
             } else {
                 self.record.results[id] = RequestResult::default();
                 self.requests.begins_again(&self.trace, id);
-                self.lost_tokens.insert(id, lost_tokens);
+                self.restarts.lost_tokens.insert(id, lost_tokens);
                 self.arrive(id, now_us);
             }
         }
@@ -194,15 +217,17 @@ impl Fleet {
 
     /// A request has a replica again, or at last.
     pub(super) fn note_restart(&mut self, id: RequestId, now_us: f64) {
-        if let Some(lost_tokens) = self.lost_tokens.remove(&id) {
+        if let Some(lost_tokens) = self.restarts.lost_tokens.remove(&id) {
             self.record.restarts.push(Restart { request: id, time_us: now_us, lost_tokens });
         }
     }
 
     /// Requests that no replica was ready for are given to those that are now.
     pub(super) fn give_waiting(&mut self, now_us: f64) {
-        for id in std::mem::take(&mut self.without_replica) {
-            self.give_to_replica(id, now_us);
+        for id in std::mem::take(&mut self.restarts.without_replica) {
+            if let Ok(candidates) = self.candidates_of(id) {
+                self.give_to_replica(id, candidates.as_deref(), now_us);
+            }
         }
     }
 }

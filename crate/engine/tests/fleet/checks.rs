@@ -9,7 +9,7 @@ use servescope_engine::request_timings::PrefixLookups;
 use servescope_engine::{Outcome, PoolConfig, Rejection, Report, SchedulerKind};
 
 /// Most tokens of an answer to a prompt: what would go beyond them is cut.
-fn room(config: &PoolConfig, input: u32) -> u32 {
+pub(crate) fn room(config: &PoolConfig, input: u32) -> u32 {
     if config.scheduler != SchedulerKind::Sglang {
         return config.max_request_tokens.saturating_sub(input);
     }

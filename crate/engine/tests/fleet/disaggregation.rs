@@ -14,8 +14,8 @@ use servescope_workload::{BASE_MODEL, Trace};
 
 use super::any::{any_cost, any_vllm, on_its_stages, sent_by_users};
 use super::checks::check_waits;
-use super::to_the_end;
 use super::toy::TOY;
+use super::{check_causes, conserved};
 use crate::given::{any_rules, requests};
 
 fn any_policy() -> impl Strategy<Value = Decider> {
@@ -83,9 +83,7 @@ proptest! {
         };
         let rules = FleetConfig { disaggregation: Some(own), ..rules };
         let fleet = || Fleet::new(Arc::clone(&trace), rules, pools()).with_queue_policy(queueing.clone());
-        let (leaps, left) = to_the_end(fleet());
-        prop_assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
-        prop_assert!(leaps.results.iter().all(|result| result.outcome != Outcome::Unfinished));
+        let leaps = conserved(fleet, times);
         check_waits(&leaps, rules.queue_timeout_us);
         for (id, result) in leaps.results.iter().enumerate() {
             let Some(legs) = leaps.legs(id) else { continue };
@@ -97,17 +95,7 @@ proptest! {
             prop_assert_eq!(legs.decode, leaps.replica(id));
             prop_assert!(legs.blocks <= leaps.trace.input_tokens[id].div_ceil(prefill.block_size));
         }
-        let steps = fleet().without_fast_forward().run();
-        prop_assert!(leaps == steps, "leaps differ from steps");
-        let mut first = fleet();
-        first.advance(times);
-        prop_assert!(first.clone().run() == leaps);
-        let told = fleet().with_decisions().run();
-        let why = WhyTables::of(&told).unwrap();
-        for id in 0..told.trace.len() {
-            let time = why.request(id);
-            prop_assert_eq!(time.by_cause().iter().sum::<u64>(), time.end_ns - time.arrival_ns, "request {}", id);
-        }
+        check_causes(&fleet().with_decisions().run());
     }
 }
 

@@ -6,13 +6,13 @@ use proptest::prelude::*;
 use servescope_engine::explain::cause::Cause;
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::{
-    ColdStart, Failures, Fleet, FleetConfig, Outcome, Pool, Rejection, Report, RouterKind,
+    ColdStart, Failures, Fleet, FleetConfig, MOST_FAILURES, Outcome, Pool, Rejection, Report, RouterKind,
 };
 
 use super::any::sent_by_users;
-use super::checks::check_memory;
+use super::checks::{check_memory, room};
 use super::pools::{any_pool, at, pool};
-use super::to_the_end;
+use super::{check_causes, conserved};
 use crate::given::any_rules;
 
 prop_compose! {
@@ -53,26 +53,16 @@ proptest! {
         let trace = Arc::new(trace);
         let rules = FleetConfig { failure_retries, ..rules };
         let fleet = || Fleet::new(Arc::clone(&trace), rules, pools.clone()).with_queue_policy(queueing.clone());
-        let (leaps, left) = to_the_end(fleet());
-        prop_assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
-        prop_assert!(leaps.results.iter().all(|result| result.outcome != Outcome::Unfinished));
+        let leaps = conserved(fleet, times);
         for (id, result) in leaps.results.iter().enumerate() {
-            let is_whole = result.produced == leaps.trace.output_tokens[id].min(result.produced);
-            prop_assert!(is_whole && (result.outcome != Outcome::Completed || result.produced > 0), "request {}", id);
+            let config = &pools[usize::from(leaps.replicas[leaps.replica(id).index()].pool)].config;
+            let asked = leaps.trace.output_tokens[id].min(room(config, leaps.trace.input_tokens[id]));
+            prop_assert!(result.produced <= asked, "request {}", id);
+            prop_assert!(result.outcome != Outcome::Completed || result.produced == asked, "request {}", id);
         }
         check_failures(&leaps);
         check_memory(&leaps);
-        let steps = fleet().without_fast_forward().run();
-        prop_assert!(leaps == steps, "leaps differ from steps");
-        let mut first = fleet();
-        first.advance(times);
-        prop_assert!(first.clone().run() == leaps);
-        let told = fleet().with_decisions().run();
-        let why = WhyTables::of(&told).unwrap();
-        for id in 0..told.trace.len() {
-            let time = why.request(id);
-            prop_assert_eq!(time.by_cause().iter().sum::<u64>(), time.end_ns - time.arrival_ns, "request {}", id);
-        }
+        check_causes(&fleet().with_decisions().run());
     }
 }
 
@@ -138,4 +128,14 @@ fn replicas_fail_as_often_as_their_mean_time_says() {
     let report = Fleet::new(at(&times, 10, 2), rules, vec![pool]).run();
     assert!((60..=100).contains(&report.failures.len()), "{}", report.failures.len());
     assert!(report.results.iter().all(|result| result.outcome == Outcome::Completed));
+}
+
+/// However often replicas fail, a run has so many failures, and ends.
+#[test]
+fn failures_of_a_run_are_bounded() {
+    let failures = Failures { mean_us: 1.0, ..Failures::NONE };
+    let pool = Pool { failures, ..pool(2, 1.0) };
+    let report = Fleet::new(at(&[0.0, 5_000.0], 100, 40), FleetConfig::default(), vec![pool]).run();
+    assert_eq!(report.failures.len(), MOST_FAILURES);
+    assert!(report.results.iter().all(|result| result.outcome != Outcome::Unfinished));
 }

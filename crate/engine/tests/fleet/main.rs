@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use servescope_cost::{BatchCost, OperatorClass};
+use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::metrics::lanes::stage_works;
 use servescope_engine::metrics::operators::{RunParts, RunTotals, run_parts};
 use servescope_engine::metrics::token_gaps::InterTokenLatencies;
@@ -68,6 +69,27 @@ pub(crate) fn to_the_end(mut fleet: Fleet) -> (Report, Vec<u32>) {
     let mut left = fleet.blocks_in_use();
     left.extend(fleet.host_blocks_in_use());
     (fleet.finish(), left)
+}
+
+/// Runs a fleet: every request ends and no block stays in use, and neither single steps nor a halt after some times change a bit.
+pub(crate) fn conserved(fleet: impl Fn() -> Fleet, times: usize) -> Report {
+    let (leaps, left) = to_the_end(fleet());
+    assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
+    assert!(leaps.results.iter().all(|result| result.outcome != Outcome::Unfinished));
+    assert!(leaps == fleet().without_fast_forward().run(), "leaps differ from steps");
+    let mut first = fleet();
+    first.advance(times);
+    assert!(first.clone().run() == leaps, "a halt changes the run");
+    leaps
+}
+
+/// The time of every request of a run has causes, to the nanosecond.
+pub(crate) fn check_causes(told: &Report) {
+    let why = WhyTables::of(told).expect("a run with decisions");
+    for id in 0..told.trace.len() {
+        let time = why.request(id);
+        assert_eq!(time.by_cause().iter().sum::<u64>(), time.end_ns - time.arrival_ns, "request {id}");
+    }
 }
 
 /// Whether all arrive as the trace says and stay to the end.

@@ -12,8 +12,8 @@ use servescope_workload::{BASE_MODEL, Trace};
 
 use super::any::{any_config, any_cost, on_its_stages, sent_by_users};
 use super::checks::{check_memory, check_waits};
-use super::to_the_end;
 use super::toy::{Slow, TOY, Toy};
+use super::{conserved, to_the_end};
 use crate::given::{any_rules, requests};
 
 fn any_ranks() -> impl Strategy<Value = DataParallel> {
@@ -80,17 +80,10 @@ proptest! {
     ) {
         let trace = Arc::new(trace);
         let fleet = || Fleet::new(Arc::clone(&trace), rules, pools.clone()).with_queue_policy(queueing.clone());
-        let (leaps, left) = to_the_end(fleet());
-        prop_assert!(left.iter().all(|&blocks| blocks == 0), "blocks stay in use: {left:?}");
-        prop_assert!(leaps.results.iter().all(|result| result.outcome != Outcome::Unfinished));
+        let leaps = conserved(fleet, times);
         check_waits(&leaps, rules.queue_timeout_us);
         check_lives(&leaps);
         check_memory(&leaps);
-        let steps = fleet().without_fast_forward().run();
-        prop_assert!(leaps == steps, "leaps differ from steps");
-        let mut first = fleet();
-        first.advance(times);
-        prop_assert!(first.clone().run() == leaps);
     }
 
     /// Pools that are alike are one pool.

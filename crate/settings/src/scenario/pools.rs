@@ -9,6 +9,20 @@ use crate::diagnostic::{Diagnostic, Reason};
 use crate::parameters::choices::{self, ColdStartKind};
 use crate::parameters::{Id, Value, string_list};
 
+/// Times of a run at which something is to happen, seconds.
+const TIMES_S: std::ops::RangeInclusive<f64> = 0.0..=1e9;
+const BAD_TIME: &str = "a time between 0 and 1000000000 s expected";
+
+/// Seconds, with or without an s behind them.
+fn number(text: &str) -> Option<f64> {
+    text.trim_end_matches('s').parse().ok()
+}
+
+fn bad_schedule(path: &str, why: &str, text: &str) -> Diagnostic {
+    let message = format!("{path}: {why}, got {text:?}");
+    Diagnostic::error("bad_schedule", path, message).text("value", text).text("reason", why)
+}
+
 /// Most pools beside the first one.
 const MOST_POOLS: usize = 15;
 
@@ -156,13 +170,10 @@ impl Scenario {
     pub fn failures(&self) -> Result<Failures, Diagnostic> {
         let path = Id::FailureTimes.row().id;
         let time_us = |text: &str| {
-            let at_s =
-                text.trim_end_matches('s').parse::<f64>().ok().filter(|at_s| (0.0..=1e9).contains(at_s));
-            at_s.map(|at_s| at_s * 1e6).ok_or_else(|| {
-                let why = "a time between 0 and 1000000000 s expected";
-                let message = format!("{path}: {why}, got {text:?}");
-                Diagnostic::error("bad_schedule", path, message).text("value", text).text("reason", why)
-            })
+            number(text)
+                .filter(|at_s| TIMES_S.contains(at_s))
+                .map(|at_s| at_s * 1e6)
+                .ok_or_else(|| bad_schedule(path, BAD_TIME, text))
         };
         let text = self.text(Id::FailureTimes);
         let times = text.split([',', ';', ' ']).filter(|text| !text.is_empty()).map(time_us);
@@ -179,17 +190,12 @@ impl Scenario {
         let path = Id::PoolSchedule.row().id;
         let mut changes: Vec<CountChange> = Vec::new();
         for text in self.text(Id::PoolSchedule).split([',', ';', ' ']).filter(|text| !text.is_empty()) {
-            let bad = |why: &str| {
-                let message = format!("{path}: {why}, got {text:?}");
-                Diagnostic::error("bad_schedule", path, message).text("value", text).text("reason", why)
-            };
-            let parts = text.split_once(':').and_then(|(at, count)| {
-                let at_s = at.trim_end_matches('s').parse::<f64>().ok()?;
-                Some((at_s, count.parse::<u32>().ok()?))
-            });
+            let bad = |why: &str| bad_schedule(path, why, text);
+            let parts =
+                text.split_once(':').and_then(|(at, count)| Some((number(at)?, count.parse::<u32>().ok()?)));
             let Some((at_s, replicas)) = parts else { return Err(bad("SECONDS:REPLICAS expected")) };
-            if !(0.0..=1e9).contains(&at_s) {
-                return Err(bad("a time between 0 and 1000000000 s expected"));
+            if !TIMES_S.contains(&at_s) {
+                return Err(bad(BAD_TIME));
             }
             if !(1..=1024).contains(&replicas) {
                 return Err(bad("1 to 1024 replicas expected"));

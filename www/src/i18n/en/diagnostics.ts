@@ -121,6 +121,7 @@ export const diagnostics = area('diagnostics', {
   order_not_trtllm: 'TensorRT-LLM’s waiting queue does not support {order}: it is FCFS.',
   order_not_sglang: 'SGLang’s waiting queue does not support {order}: it is FCFS or by priority. SGLang’s other orders are under “Schedule policy”.',
   policy_without_priority: 'SGLang supports priorities with FCFS and LOF only, not with {policy}.',
+  most_failures: '{most} replicas failed, as many as a run has at most: later ones do not fail.',
   stuck_at_gateway: '{requests} {requests|request waits|requests wait} at the gateway for KV memory or a concurrency slot that never becomes free.',
   missing_part: 'A part of the page could not be downloaded. Check the network and try again.',
   disaggregation_beside: 'Prefill and decode apart are not simulated beside {name}.',

@@ -117,6 +117,7 @@ export const diagnostics: Translation<typeof english> = {
   order_not_trtllm: 'TensorRT-LLM 的等待队列不支持 {order}，只支持先来先服务（FCFS）。',
   order_not_sglang: 'SGLang 的等待队列不支持 {order}，只支持先来先服务（FCFS）或按优先级。SGLang 的其他顺序在“SGLang 调度策略”中。',
   policy_without_priority: 'SGLang 只在 FCFS 与 LOF 下支持优先级，不支持 {policy}。',
+  most_failures: '{most} 个副本发生了故障，已达一次运行的上限：之后的副本不再发生故障。',
   stuck_at_gateway: '{requests} 个请求在网关等待永远不会空出来的 KV 显存或并发槽位。',
   missing_part: '页面的一部分下载失败，请检查网络后重试。',
   disaggregation_beside: '预填充与解码分离不能与{name}一起模拟。',
