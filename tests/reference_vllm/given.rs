@@ -14,7 +14,8 @@ use servescope_engine::{
 };
 use servescope_tests::recorded_runs::{batch_times, flag, number, requests, whole};
 use servescope_workload::trace::{
-    ALL_BLOCKS, NO_RANK, PrefixBlocks, RecordedDrafts, RecordedTransfers, Request, TraceMetadata,
+    ALL_BLOCKS, LabelMaker, NO_RANK, PrefixBlocks, RecordedDrafts, RecordedTransfers, Request, StreamedInput,
+    TraceMetadata,
 };
 use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
@@ -334,6 +335,15 @@ fn trace(requests: &[&Value], config: &PoolConfig, drafting: Option<Speculation>
         decode_only: requests.iter().map(|request| request["decode_only"] == true).collect(),
         load_fails_at: requests.iter().map(fails_at).collect(),
     };
+    let mut session = LabelMaker::default();
+    requests.iter().for_each(|request| session.push(request["session"].as_str()));
+    let streamed = StreamedInput {
+        goes_on: requests.iter().map(|request| request["goes_on"] == true).collect(),
+        open_until_us: requests
+            .iter()
+            .map(|request| request["open_until_us"].as_f64().unwrap_or(0.0))
+            .collect(),
+    };
     for (place, request) in (0..).zip(requests) {
         let class = request["priority"].as_f64().unwrap_or(0.0);
         let user = classes.iter().position(|&other| other == class).unwrap_or_else(|| {
@@ -359,8 +369,16 @@ fn trace(requests: &[&Value], config: &PoolConfig, drafting: Option<Speculation>
             trace.cancellations.push((at_us, place));
         }
     }
-    trace.metadata =
-        Some(Box::new(TraceMetadata { prefix, drafts, rank, transfers, ..TraceMetadata::default() }));
+    let session = session.finish();
+    trace.metadata = Some(Box::new(TraceMetadata {
+        prefix,
+        drafts,
+        rank,
+        transfers,
+        session,
+        streamed,
+        ..TraceMetadata::default()
+    }));
     trace.sort_cancellations();
     (trace, classes)
 }

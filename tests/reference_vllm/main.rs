@@ -5,6 +5,7 @@
 //! `*.json.gz` below them, or unpacked file, is a run. Of runs with clients that go away the batches are compared, and the requests that stay.
 
 mod batches;
+mod chunks;
 mod copies;
 mod given;
 mod next;

@@ -6,43 +6,38 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use servescope_tests::recorded_runs::list;
 
-/// Kinds of runs by the start of their names, and what the engine lacks for them; `None`: nothing.
-const KINDS: [(&str, Option<&str>); 7] = [
-    ("spec", None),
-    ("pd", None),
-    ("offload", None),
-    ("dp_dense", None),
-    ("dp_moe", None),
-    ("streaming", Some("sessions whose input comes in chunks")),
-    ("window", None),
-];
+use super::chunks;
 
-/// The runs that the engine follows; says how many of the others there are, and why they are left out.
+/// Kinds of runs by the start of their names.
+const KINDS: [&str; 7] = ["spec", "pd", "offload", "dp_dense", "dp_moe", "streaming", "window"];
+
+/// Every run of a known kind.
 pub(crate) fn runs() -> Vec<PathBuf> {
     let root = servescope_tests::reference().join("vllm-next");
     let all =
         servescope_tests::files(&root, |name| Path::new(name).extension().is_some_and(|end| end == "json"));
-    let kind_of = |path: &PathBuf| {
+    for path in &all {
         let name = servescope_tests::plain_name(path);
-        let is_kind = |kind: &&(&str, Option<&str>)| name.starts_with(&format!("{}_", kind.0));
-        *KINDS.iter().find(is_kind).unwrap_or_else(|| panic!("{name} is of an unknown kind"))
-    };
-    for (kind, lacks) in KINDS {
-        let count = all.iter().filter(|path| kind_of(path).0 == kind).count();
-        if let Some(lacks) = lacks.filter(|_| count > 0) {
-            println!("{count} runs {kind}_* left out: not there yet: {lacks}");
-        }
+        let is_known = KINDS.iter().any(|kind| name.starts_with(&format!("{kind}_")));
+        assert!(is_known, "{name} is of an unknown kind");
     }
-    all.into_iter().filter(|path| kind_of(path).1.is_none()).collect()
+    all
 }
 
 /// A run of one engine, of the ranks of one replica, or of prefill and decode engines, in the form of those of `vllm`, with a list of
 /// iterations for each.
 pub(crate) fn in_form_of_vllm(file: &Value) -> Value {
-    let engines = list(file, "engines");
     if file["deployment"] == "pd" {
-        return of_prefill_and_decode(file, engines);
+        return of_prefill_and_decode(file, list(file, "engines"));
     }
+    let chunked;
+    let file = if file["deployment"] == "streaming" {
+        chunked = chunks::in_requests(file);
+        &chunked
+    } else {
+        file
+    };
+    let engines = list(file, "engines");
     assert!(
         file["deployment"] == if engines.len() == 1 { "one" } else { "dp" },
         "an engine, or ranks of one replica"

@@ -32,6 +32,7 @@ mod routing;
 mod scaling;
 mod stage_passes;
 pub(crate) mod stepping;
+mod streamed_input;
 mod transfers;
 
 use crate::replica_index::ReplicaIndex;
@@ -98,6 +99,8 @@ pub struct Fleet {
     draining: Vec<ReplicaIndex>,
     events: EventQueue,
     restarts: Restarts,
+    /// Chunks that have come in before the answer to the one before them had ended.
+    behind_answers: Vec<RequestId>,
     /// Replicas that may begin something new at the present time.
     dirty_replicas: Vec<ReplicaIndex>,
     queueing: Arc<QueueConfig>,
@@ -128,6 +131,7 @@ impl Fleet {
             draining: Vec::new(),
             events: EventQueue::default(),
             restarts: Restarts::default(),
+            behind_answers: Vec::new(),
             dirty_replicas: Vec::new(),
             queueing: Arc::default(),
             counting: Counting::default(),
@@ -145,6 +149,7 @@ impl Fleet {
         fleet.keep_columns();
         fleet.prepare_router();
         fleet.start_first();
+        fleet.prepare_sessions();
         fleet
     }
 
@@ -228,6 +233,7 @@ impl Fleet {
             } else {
                 self.process_arrivals(now_us, false);
             }
+            self.give_left_behind(now_us);
             self.begin_touched(now_us);
             self.send_on(now_us);
             // Requests may be dropped from the queue where an iteration is formed.
@@ -442,6 +448,7 @@ impl Fleet {
                 Event::DecodeLegArrives { replica, request } => {
                     self.decode_leg_arrives(replica, request, now_us);
                 }
+                Event::SessionEnds(id) => self.end_session(id),
                 Event::WorkEnds(place) => {
                     if self.work_ends(place, now_us) {
                         return;
@@ -476,7 +483,10 @@ impl Fleet {
             return false;
         }
         // A replica that stood still looks again. Where nothing else can happen at this time, it does at once.
-        let is_alone = self.replicas.len() == 1 && self.record.ended.is_none() && self.events.is_empty();
+        let is_alone = self.replicas.len() == 1
+            && self.record.ended.is_none()
+            && self.behind_answers.is_empty()
+            && self.events.is_empty();
         self.end_and_schedule(place, now_us, is_alone);
         if !is_alone {
             self.dirty_replicas.push(place);

@@ -88,7 +88,7 @@ impl RankGroup {
     /// Requests that a rank has seen and not finished: those that run and those that wait.
     pub(crate) fn seen(&self, replica: &Replica) -> [u32; 2] {
         let unseen = self.unseen[self.rank_of(replica.index)];
-        [replica.num_running, replica.num_waiting.saturating_sub(unseen)]
+        [replica.num_running, (replica.num_waiting + replica.holding.sessions()).saturating_sub(unseen)]
     }
 
     /// A rank reports its counts to the coordinator if they have changed.

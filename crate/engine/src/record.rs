@@ -3,6 +3,7 @@
 pub mod decisions;
 pub mod drafts;
 pub(crate) mod failures;
+pub(crate) mod input_chunk;
 pub(crate) mod kv_copies;
 pub mod observer;
 pub(crate) mod replica_life;
@@ -122,6 +123,13 @@ impl EventLog {
         } else if let Some(ended) = &mut self.ended {
             ended.push(id);
         }
+        if let Some(events) = &mut self.for_router {
+            events.push((id, RoutedEvent::Ends));
+        }
+    }
+
+    /// A request is at no replica any more, and is to be sent again.
+    pub(crate) fn is_sent_again(&mut self, id: RequestId) {
         if let Some(events) = &mut self.for_router {
             events.push((id, RoutedEvent::Ends));
         }

@@ -14,6 +14,7 @@ mod decisions;
 pub(crate) mod decode_batch;
 mod decodes;
 mod departures;
+pub(crate) mod holding;
 pub(crate) mod iteration;
 pub(crate) mod kv_cache;
 pub(crate) mod kv_connector;
@@ -29,6 +30,7 @@ pub(crate) mod running_list;
 pub(crate) mod scheduler;
 pub mod snapshot;
 mod stage_times;
+mod streamed_input;
 
 use std::sync::Arc;
 
@@ -49,6 +51,7 @@ use crate::replica::batch_scheduler::{
     BatchEvent, BatchScheduler, Effect, OwnQueue, ScheduleContext, SchedulerFacts,
 };
 use crate::replica::decode_batch::DecodeBatch;
+use crate::replica::holding::Holding;
 use crate::replica::iteration::{HeadBlocked, ScheduledBatch};
 use crate::replica::kv_cache::KvCache;
 use crate::replica::kv_connector::KvConnector;
@@ -101,6 +104,8 @@ pub(crate) struct Replica {
     pub(crate) kv: KvCache,
     /// The tier below it.
     pub(crate) kv_connector: Option<Box<KvConnector>>,
+    /// Requests that hold blocks and wait.
+    pub(crate) holding: Holding,
     /// Blocks of prompts that were computed here for decode replicas.
     pub(crate) pinned: PinnedBlocks,
     pub(crate) adapters: Adapters,
@@ -180,6 +185,7 @@ impl Replica {
             running_list: RunningList::default(),
             kv: KvCache::new(config, block_numbers, stages + facts.batches_ahead),
             kv_connector: KvConnector::new(index, config, block_numbers.first()),
+            holding: Holding::default(),
             pinned: PinnedBlocks::default(),
             adapters,
             passes_over: false,
@@ -233,6 +239,11 @@ impl Replica {
             self.sure_iterations = 0;
         }
         effect
+    }
+
+    /// Whether no request waits with blocks, and nothing changes for a connector while requests that run decode.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.holding.is_empty() && self.kv_connector.as_ref().is_none_or(|tier| tier.is_quiet())
     }
 
     /// What admitted requests asked the prefix cache for; none without one.
@@ -386,7 +397,7 @@ impl Replica {
     /// behind its head does so until something ends, whichever request joins, unless memory became free after the last look.
     pub(crate) fn enqueue(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) -> bool {
         // Those that wait with blocks are not in the queue.
-        let with_blocks = self.kv_connector.as_ref().map_or(0, |tier| tier.waiting().count());
+        let with_blocks = self.holding.waiting().filter(|holder| !holder.awaits_input()).count();
         let was_empty = self.num_waiting as usize == with_blocks;
         self.charge_ended(context);
         context.requests[id].leg.replica = self.index;

@@ -5,7 +5,7 @@ use crate::replica_index::ReplicaIndex;
 use std::sync::Arc;
 
 use servescope_cost::BatchCost;
-use servescope_workload::{BASE_MODEL, Trace};
+use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use crate::client::Client;
 use crate::config::SchedulerKind;
@@ -179,6 +179,11 @@ impl Report {
     pub fn scheduled_us(&self, id: usize) -> Option<f64> {
         let of_leg = self.served.requests[id].leg.scheduled_us;
         Some(self.legs(id).map_or(of_leg, |legs| legs.scheduled_us)).filter(|t| !t.is_nan())
+    }
+
+    /// The request whose answer the session's input went on from, with its KV blocks; `None`: it came with its whole prompt.
+    pub fn goes_on_from(&self, id: usize) -> Option<RequestId> {
+        self.served.chunks.get(id)?.previous
     }
 
     /// The two legs of a disaggregated request; `None`: one replica served it.

@@ -134,6 +134,20 @@ impl Router {
         to.0
     }
 
+    /// A request goes to the replica where its session is, of which so many tokens are there.
+    pub(crate) fn follow_session(
+        &mut self,
+        view: &RoutingView<'_>,
+        id: RequestId,
+        (place, tokens): (ReplicaIndex, u32),
+    ) {
+        let shard = (self.routed % self.shards.len() as u64) as usize;
+        self.routed += 1;
+        if let Some(knowledge) = &mut self.knowledge {
+            knowledge.send(shard, view, id, (place, tokens, tokens));
+        }
+    }
+
     /// The replica of a router without a rule.
     fn pick_by_kind(
         &mut self,

@@ -22,6 +22,7 @@ mod ranks;
 mod routers;
 mod speculation;
 mod stories;
+mod streaming_input;
 mod time_error;
 mod timed_profiles;
 mod token_prices;

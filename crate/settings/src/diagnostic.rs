@@ -92,6 +92,7 @@ pub const CODES: &[&str] = &[
     "lockstep_in_stages",
     "lockstep_with_host_cache",
     "disaggregation_beside",
+    "streaming_beside",
     "disaggregation_groups",
     "disaggregation_differs",
     "prefill_replicas_cut",

@@ -32,6 +32,7 @@ pub(crate) const CHAPTERS: &[Chapter] = &[
             "ranks",
             "routers",
             "kv-tiers",
+            "streaming-input",
             "speculation",
             "what-combines",
             "roofline",

@@ -6,7 +6,7 @@ use servescope_settings::diagnostic::Diagnostic;
 use servescope_settings::parameters::Id;
 use servescope_settings::parameters::choices::TraceTurns;
 use servescope_settings::scenario::{MAX_REQUESTS, Scenario};
-use servescope_workload::sessions::make_closed_loop;
+use servescope_workload::sessions::{make_closed_loop, make_streaming_input};
 use servescope_workload::trace::Request;
 use servescope_workload::{
     BASE_MODEL, MaxTokens, OutputBounds, SessionSpec, Trace, WorkloadSpec, generate, scale,
@@ -99,11 +99,8 @@ fn scaled(scenario: &Scenario, loaded: &LoadedTrace) -> Result<Arc<Trace>, Diagn
     let answers = scenario.output_bounds();
     let (time, rate) = (scenario.number(Id::TimeScale), scenario.number(Id::RateScale));
     let seed = scenario.number(Id::Seed) as u64;
-    let held = match scenario.chosen(TraceTurns::ID) {
-        TraceTurns::Timed => false,
-        TraceTurns::Held => true,
-    };
-    if time == 1.0 && rate == 1.0 && !held && answers == OutputBounds::default() {
+    let turns = scenario.chosen(TraceTurns::ID);
+    if time == 1.0 && rate == 1.0 && turns == TraceTurns::Timed && answers == OutputBounds::default() {
         return Ok(Arc::clone(&loaded.trace));
     }
     let count = loaded.trace.len() as f64 * rate;
@@ -114,8 +111,10 @@ fn scaled(scenario: &Scenario, loaded: &LoadedTrace) -> Result<Arc<Trace>, Diagn
         return Err(error.number("value", count).number("max", MAX_REQUESTS));
     }
     let mut scaled = Trace::clone(&loaded.trace);
-    if held {
-        make_closed_loop(&mut scaled);
+    match turns {
+        TraceTurns::Timed => {}
+        TraceTurns::Held => make_closed_loop(&mut scaled),
+        TraceTurns::StreamingInput => make_streaming_input(&mut scaled),
     }
     if rate != 1.0 {
         scaled = scale::scale_rate(&scaled, rate, seed);

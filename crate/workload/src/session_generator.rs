@@ -216,8 +216,10 @@ impl SessionGenerator<'_> {
         let turns = spec.sessions.as_ref().map_or(1, |s| s.turns.quantile(streams.turns.uniform())) as usize;
         let answer_us = match spec.sessions.as_ref().map(|s| s.pace) {
             Some(Pace::Fixed { answer_s }) if spec.closed_requests.is_none() => Some(answer_s * 1e6),
+            Some(Pace::Chunks) if spec.closed_requests.is_none() => Some(0.0),
             _ => None,
         };
+        let streams_input = spec.sessions.as_ref().is_some_and(|s| s.pace == Pace::Chunks);
         let (mut now_us, mut context, mut own_blocks) = (start_us, SessionContext::default(), Vec::new());
         for turn in 1..=turns.min(most) {
             if now_us >= self.closed_loop.until_us {
@@ -234,7 +236,7 @@ impl SessionGenerator<'_> {
                 None => Some(SessionPrompt { input_tokens: shared.saturating_add(own), anew: false }),
             };
             let Some(prompt) = next else { break };
-            context.answer(answer.output_tokens);
+            context.answer(answer.output_tokens, streams_input);
             if let Some(tree) = &mut self.tree {
                 if prompt.anew {
                     own_blocks.clear();
@@ -245,6 +247,7 @@ impl SessionGenerator<'_> {
             if spec.sessions.is_some() {
                 self.metadata.session.index.push(self.sessions);
                 self.metadata.turn.push(turn as u32);
+                self.metadata.streamed.goes_on.push(streams_input && turn > 1 && !prompt.anew);
             }
             self.closed_loop.push(wait.0, wait.1);
             self.trace.push(Request {

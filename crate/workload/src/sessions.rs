@@ -37,6 +37,9 @@ pub enum Pace {
         /// Assumed time of an answer, seconds.
         answer_s: f64,
     },
+    /// A think time after the turn before, whether that is answered or not: the turns are chunks of the session's input (vLLM's
+    /// streaming input). In a closed loop a think time after the answer.
+    Chunks,
 }
 
 impl SessionSpec {
@@ -77,6 +80,18 @@ pub fn make_closed_loop(trace: &mut Trace) {
     }
 }
 
+/// Makes the turns of every session of a trace further chunks of its input, as far as their prompts go on from what was said
+/// before.
+pub fn make_streaming_input(trace: &mut Trace) {
+    let Some(metadata) = &mut trace.metadata else { return };
+    let turns = &metadata.session.index;
+    let mut is_known = vec![false; metadata.session.names.len()];
+    let goes_on = |&session: &u32| {
+        is_known.get_mut(session as usize).is_some_and(|known| std::mem::replace(known, true))
+    };
+    metadata.streamed.goes_on = turns.iter().map(goes_on).collect();
+}
+
 /// The context of a session as it grows.
 #[derive(Debug, Default)]
 pub(crate) struct SessionContext {
@@ -112,9 +127,9 @@ impl SessionContext {
         Some(SessionPrompt { input_tokens, anew: anew && !begins })
     }
 
-    /// The answer becomes part of the context.
-    pub(crate) fn answer(&mut self, output_tokens: u32) {
-        self.said = self.said.saturating_add(output_tokens);
+    /// The answer becomes part of the context; behind a chunk of streaming input without its last token, which is not computed.
+    pub(crate) fn answer(&mut self, output_tokens: u32, is_chunk: bool) {
+        self.said = self.said.saturating_add(output_tokens - u32::from(is_chunk));
     }
 }
 
@@ -133,7 +148,7 @@ mod tests {
         (0..5)
             .map(|_| {
                 let prompt = context.prompt(&spec, 10, 20)?;
-                context.answer(15);
+                context.answer(15, false);
                 Some((prompt.input_tokens, prompt.anew))
             })
             .collect()

@@ -13,7 +13,7 @@ pub use events::{Events, TraceEvent};
 pub use ids::RequestId;
 pub use metadata::{
     ALL_BLOCKS, IdLists, LabelMaker, Labels, NO_LABEL, NO_RANK, PrefixBlocks, RecordedDrafts,
-    RecordedTransfers, TraceMetadata,
+    RecordedTransfers, StreamedInput, TraceMetadata,
 };
 
 /// The adapter index of a request for the base model.

@@ -215,6 +215,7 @@ export const DOCS: readonly DocsPage[] = [
   { page: 'disaggregation', title: { en: 'Prefill and decode on replicas of their own', zh: '预填充与解码分离' }, words: 'disaggregated PD prefill decode split NIXL KV transfer kv_producer kv_consumer link max-min fair Dynamo llm-d 分离 传输 拉取' },
   { page: 'ranks', title: { en: 'Data-parallel ranks and expert parallelism', zh: '数据并行 rank 与专家并行' }, words: 'DP EP MoE data parallel attention expert parallelism dummy batch wave lockstep DeepEP 数据并行 专家并行' },
   { page: 'speculation', title: { en: 'Speculative decoding', zh: '投机解码' }, words: 'speculative MTP EAGLE draft model n-gram acceptance length 推测解码 草稿模型 接受长度' },
+  { page: 'streaming-input', title: { en: 'Sessions with streaming input', zh: '流式输入的会话' }, words: 'streaming input resumable chunks audio speech voice realtime sessions WAITING_FOR_STREAMING_REQ 流式输入 语音 实时 分段' },
   { page: 'kv-tiers', title: { en: 'Host memory for KV blocks', zh: '存放 KV 块的主机内存' }, words: 'KV offload offloading tier CPU memory agents sessions KV transfer connector kv_offloading_size LMCache HiCache 主机内存 卸载 分层 智能体' },
   { page: 'lessons', title: { en: 'Lessons: notes for a teacher', zh: '课程：教师说明' }, words: 'class course teaching embed 教学 课堂' },
   { page: 'limits', title: { en: 'Limits: what is not simulated', zh: '局限：没有模拟什么' }, words: 'not modelled unsupported missing bounds 不支持 未建模' },

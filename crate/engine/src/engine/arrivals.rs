@@ -81,6 +81,7 @@ impl Fleet {
         self.record.departures.push(QueueDrop { time_us: now_us, id });
         self.record.results[id].outcome = outcome;
         self.requests[id].status = RequestStatus::Finished;
+        self.ends_session_before(id);
     }
 
     /// A request comes in: it is rejected, or given to a replica.
@@ -108,7 +109,11 @@ impl Fleet {
         // A client may go away before its request is there.
         if self.record.results[i].outcome != Outcome::Unfinished {
             self.requests[i].status = RequestStatus::Finished;
+            self.ends_session_before(id);
             return self.record.ends(id);
+        }
+        if self.goes_on(id, now_us) {
+            return;
         }
         if let Ok(candidates) = candidates {
             self.give_to_replica(id, candidates.as_deref(), now_us);

@@ -57,10 +57,10 @@ impl Fleet {
         all
     }
 
-    /// Requests of a replica that hold memory, and that wait.
+    /// Requests of a replica that run, and that wait, sessions that await input among them.
     pub fn running_and_waiting(&self, replica: ReplicaIndex) -> (u32, u32) {
         let replica = &self.replicas[replica];
-        (replica.num_running, replica.num_waiting)
+        (replica.num_running, replica.num_waiting + replica.holding.sessions())
     }
 
     /// The radix tree of a replica whose scheduler keeps one.

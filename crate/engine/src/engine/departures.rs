@@ -61,13 +61,19 @@ impl Fleet {
         result.outcome = Outcome::Cancelled;
         if self.frontend.is_not_yet_at_engine(id) {
             self.frontend.client_cancelled(&self.trace, id, now_us);
-            return;
+            return self.ends_session_before(id);
         }
         if matches!(self.requests[i].status, RequestStatus::Waiting | RequestStatus::BetweenLegs) {
             self.cancel_between_legs(id);
         }
         if self.requests[i].status == RequestStatus::Waiting {
             return self.leave_queue(id, now_us);
+        }
+        if self.requests[i].status == RequestStatus::BehindAnswer {
+            self.leave_answer(id);
+            self.ends_session_before(id);
+            self.requests[i].status = RequestStatus::Finished;
+            return self.record.ends(id);
         }
         if self.requests[i].status == RequestStatus::BetweenLegs {
             self.requests[i].status = RequestStatus::Finished;

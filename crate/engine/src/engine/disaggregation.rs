@@ -196,9 +196,7 @@ impl Fleet {
             let from = legs.prefill;
             let fails_at = self.fails_at(pull.request, pull.blocks);
             let route = Route { from: (from, block_us(from)), to: (place, block_us(place)) };
-            if let Some(tier) = &mut self.replicas[place].kv_connector {
-                tier.fails_at(pull.request, fails_at);
-            }
+            self.replicas[place].holding.fails_at(pull.request, fails_at);
             let Some(own) = &mut self.disaggregated else { continue };
             own.transfers.begin((pull.request, pull.copy), route, pull.blocks, now_us);
         }

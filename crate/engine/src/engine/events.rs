@@ -40,6 +40,8 @@ pub(super) enum Event {
         /// Which request.
         request: RequestId,
     },
+    /// The input of a session ends behind a request that was its last chunk.
+    SessionEnds(RequestId),
     /// A forward pass ends that all ranks of a replica run together; the first of them.
     PassEnds(ReplicaIndex),
     /// A pipeline stage is done with its batch.
@@ -59,7 +61,7 @@ impl Event {
             Self::ScalingDecision(pool) => (1, pool),
             Self::CountChanges { pool, .. } | Self::ReplicaFails(pool) => (2, pool),
             // A batch that is taken at this time reports the copy.
-            Self::TransfersChange => (3, 0),
+            Self::TransfersChange | Self::SessionEnds(_) => (3, 0),
             Self::ReplicaReady(replica)
             | Self::CopyEnds(replica)
             | Self::DecodeLegArrives { replica, .. } => (3, replica.get()),
@@ -143,6 +145,7 @@ impl EventQueue {
             Event::CopyEnds(_)
             | Event::TransfersChange
             | Event::DecodeLegArrives { .. }
+            | Event::SessionEnds(_)
             | Event::PassEnds(_)
             | Event::StageEnds { .. } => true,
         };

@@ -40,6 +40,11 @@ impl Restarts {
         self.lost_tokens.entry(id).or_insert(0);
         self.without_replica.push(id);
     }
+
+    /// Whether a request waits until a replica is ready.
+    pub(super) fn is_without_replica(&self, id: RequestId) -> bool {
+        self.without_replica.contains(&id)
+    }
 }
 
 /// The failures of a pool that are to come.
@@ -137,7 +142,7 @@ impl Fleet {
                 && self.requests[id].status != RequestStatus::Finished
                 && ranks.contains(&self.requests[id].leg.replica)
                 && !self.frontend.is_not_yet_at_engine(id)
-                && !self.restarts.without_replica.contains(&id)
+                && !self.restarts.is_without_replica(id)
         };
         let lost: Vec<RequestId> = RequestId::first(self.trace.len()).filter(is_there).collect();
         self.record.failures.push(ReplicaFailure { time_us: now_us, replica, lost: lost.len() as u32 });
@@ -165,7 +170,7 @@ impl Fleet {
 
     /// A request goes that waits for a replica, if it does.
     pub(super) fn leaves_without_replica(&mut self, id: RequestId, outcome: Outcome) -> bool {
-        let waits = self.restarts.without_replica.contains(&id);
+        let waits = self.restarts.is_without_replica(id);
         if waits {
             self.restarts.without_replica.retain(|&other| other != id);
             self.record.results[id].outcome = outcome;

@@ -389,7 +389,7 @@ impl Fleet {
             let is_running = group.passes.as_ref().is_some_and(|passes| passes.is_running);
             let is_done = |rank: ReplicaIndex| {
                 let replica = &self.replicas[rank];
-                replica.outstanding == 0 && replica.in_flight == 0
+                replica.outstanding == 0 && replica.in_flight == 0 && replica.holding.sessions() == 0
             };
             let are_done = !is_running && group.ranks().all(is_done);
             if are_done {

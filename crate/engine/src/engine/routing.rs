@@ -61,13 +61,7 @@ impl Fleet {
         candidates: Option<&[ReplicaIndex]>,
         now_us: f64,
     ) -> ReplicaIndex {
-        let happened = self.record.for_router.as_mut().map(std::mem::take).unwrap_or_default();
-        for &(ended, _) in happened.iter().filter(|event| event.1 == RoutedEvent::Ends) {
-            self.groups.iter_mut().for_each(|group| group.ended(ended));
-        }
-        if let Some(knowledge) = &mut self.router.knowledge {
-            knowledge.hear(happened.into_iter(), &mut self.replicas, &self.trace, now_us);
-        }
+        self.tell_router(now_us);
         let config_of = |pool: u16| &self.pools[usize::from(pool)].config;
         let view =
             RoutingView { config_of: &config_of, replicas: &self.replicas, trace: &self.trace, now_us };
@@ -77,6 +71,17 @@ impl Fleet {
         let group = &mut self.groups[usize::from(self.replicas[address].life.replica)];
         let log = (&mut self.record.decisions, now_us);
         group.choose((id, asked), &self.replicas, log).unwrap_or(address)
+    }
+
+    /// The router hears what has happened to the requests that it has sent.
+    pub(super) fn tell_router(&mut self, now_us: f64) {
+        let happened = self.record.for_router.as_mut().map(std::mem::take).unwrap_or_default();
+        for &(ended, _) in happened.iter().filter(|event| event.1 == RoutedEvent::Ends) {
+            self.groups.iter_mut().for_each(|group| group.ended(ended));
+        }
+        if let Some(knowledge) = &mut self.router.knowledge {
+            knowledge.hear(happened.into_iter(), &mut self.replicas, &self.trace, now_us);
+        }
     }
 
     /// What the router believed to be cached, and what was; `None`: it keeps no index.

@@ -27,6 +27,8 @@ pub enum Cause {
     Swap,
     /// A replica failed: what it had computed of it was lost, or none was ready for it.
     ReplicaFailure,
+    /// It is a chunk of its session's input, and the answer to the chunk before it had not ended.
+    PreviousAnswer,
     /// It was on its way from the replica that computed its prompt to the one that decodes.
     DecodeRouting,
     /// KV blocks of it were copied, from host memory or from the replica that computed its prompt.
@@ -53,7 +55,7 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause, in the order in which a request meets them.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::RateLimit,
         Self::GatewayQueue,
         Self::KvMemory,
@@ -66,6 +68,7 @@ impl Cause {
         Self::Preemption,
         Self::Swap,
         Self::ReplicaFailure,
+        Self::PreviousAnswer,
         Self::DecodeRouting,
         Self::KvLoading,
         Self::KvLink,
@@ -94,6 +97,7 @@ impl Cause {
             Self::Preemption => "preemption",
             Self::Swap => "swap",
             Self::ReplicaFailure => "replica_failure",
+            Self::PreviousAnswer => "previous_answer",
             Self::DecodeRouting => "decode_routing",
             Self::KvLoading => "kv_loading",
             Self::KvLink => "kv_link",

@@ -45,6 +45,7 @@ impl HeldResource {
             Cause::RateLimit
             | Cause::AdapterLoading
             | Cause::ReplicaFailure
+            | Cause::PreviousAnswer
             | Cause::DecodeRouting
             | Cause::KvLoading
             | Cause::KvLink

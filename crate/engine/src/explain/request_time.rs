@@ -133,6 +133,11 @@ impl<'a> WhyTables<'a> {
         }
         let mut at = self.given(id).clamp(came_in, end_ns);
         parts.push(part(Cause::ReplicaFailure, came_in, at));
+        if let Some(previous) = self.report.goes_on_from(id) {
+            let answered = self.ends[previous.index()].clamp(at, end_ns);
+            parts.push(part(Cause::PreviousAnswer, at, answered));
+            at = answered;
+        }
         for leg in self.legs(id) {
             let start = leg.start_ns.clamp(at, end_ns);
             parts.push(part(Cause::DecodeRouting, at, start));

@@ -37,6 +37,8 @@ pub enum Verdict {
     Waits,
     /// It stays where it is, and those behind it go on.
     Skipped,
+    /// Its answer has ended, and its session keeps its KV blocks and its place in the batch until further input comes.
+    AwaitsInput,
     /// It runs, and some of its drafts do not fit the iteration: they are not verified.
     DraftsDropped,
     /// It joins the batch with as many rows as requests with drafts: the drafts in them are none.
@@ -65,6 +67,7 @@ impl Verdict {
             Self::Loads => "loads",
             Self::Waits => "waits",
             Self::Skipped => "skipped",
+            Self::AwaitsInput => "awaits_input",
             Self::DraftsDropped => "drafts_dropped",
             Self::DraftsPadded => "drafts_padded",
             Self::Preempted => "preempted",

@@ -15,6 +15,8 @@ pub(crate) enum RequestStatus {
     Prefilling,
     /// Holds memory and decodes.
     Decoding,
+    /// It is a chunk of its session's input, and the answer to the chunk before it has not ended.
+    BehindAnswer,
     /// Its prompt is computed, and it is on its way to the replica that decodes.
     BetweenLegs,
     /// It has left, complete or not.

@@ -3,6 +3,7 @@
 use servescope_workload::RequestId;
 
 use crate::record::drafts::RequestDrafts;
+use crate::record::input_chunk::InputChunk;
 use crate::record::request_legs::RequestLegs;
 use crate::record::request_state::RequestState;
 use crate::record::work_time::WorkTime;
@@ -21,6 +22,8 @@ pub struct RequestTimings {
     pub(crate) execution: Vec<WorkTime>,
     /// Its two legs; empty where no request is disaggregated.
     pub(crate) legs: Vec<Option<RequestLegs>>,
+    /// Its place in its session's input; empty where no input comes in chunks.
+    pub(crate) chunks: Vec<InputChunk>,
 }
 
 impl RequestTimings {
@@ -36,7 +39,25 @@ impl RequestTimings {
             drafts: chosen(&self.drafts, order),
             execution: chosen(&self.execution, order),
             legs: chosen(&self.legs, order),
+            chunks: self.chunks_of(order),
         }
+    }
+
+    /// The chunks named by `order`, which name each other by their new places.
+    fn chunks_of(&self, order: &[RequestId]) -> Vec<InputChunk> {
+        let mut places = vec![None; self.chunks.len()];
+        for (place, id) in RequestId::first(order.len()).zip(order) {
+            if let Some(own) = places.get_mut(id.index()) {
+                *own = Some(place);
+            }
+        }
+        let renamed = |id: Option<RequestId>| id.and_then(|id| places.get(id.index()).copied().flatten());
+        let of = |id: &RequestId| self.chunks.get(id.index()).copied();
+        order
+            .iter()
+            .filter_map(of)
+            .map(|chunk| InputChunk { previous: renamed(chunk.previous), next: renamed(chunk.next), ..chunk })
+            .collect()
     }
 }
 
@@ -51,6 +72,7 @@ impl PartialEq for RequestTimings {
             && self.drafts == other.drafts
             && self.execution == other.execution
             && self.legs == other.legs
+            && self.chunks == other.chunks
     }
 }
 

@@ -227,6 +227,9 @@ pub(crate) struct SchedulerFacts {
     /// It gives tokens to its running requests one by one, from a list ([`crate::replica::running_list`]). Otherwise a replica of one
     /// stage keeps those that decode in one decode batch: all of them are then in every iteration that decodes.
     pub(crate) lists_running: bool,
+    /// A session whose input comes in chunks keeps its blocks from the end of an answer to the next chunk (`replica::streamed_input`).
+    /// Otherwise each chunk is a request by itself.
+    pub(crate) keeps_sessions: bool,
     /// Batches that may be formed and not yet done beyond one for each stage, of a replica that lists its running requests.
     pub(crate) batches_ahead: u32,
     /// An empty batch takes the place of another one until those formed before it are done.
@@ -265,6 +268,7 @@ impl SchedulerFacts {
             managed_adapters: config.adapters,
             ends_as_joined: false,
             lists_running: false,
+            keeps_sessions: false,
             batches_ahead: 0,
             queues_empty_batches: false,
             drops_tokens_of_preempted: false,

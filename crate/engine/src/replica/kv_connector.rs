@@ -3,8 +3,8 @@
 //! (vllm/v1/core/sched/scheduler.py, `get_num_new_matched_tokens`, `WAITING_FOR_REMOTE_KVS`).
 //!
 //! A connector decides what is stored, found and forgotten ([`Connector`], one a file). This file has what they share: the copies
-//! under way to the GPU and from it, and the requests that load. A request that loads holds its blocks, takes no token of
-//! the budget and is not preempted; those behind it go on. The workers look for copies that have ended when they take a batch, and
+//! under way to the GPU and from it. A request that loads holds its blocks ([`super::holding`]), takes no token of the budget and is not
+//! preempted; those behind it go on. The workers look for copies that have ended when they take a batch, and
 //! tell the scheduler with that batch's tokens; a replica without a batch learns of them at once.
 
 mod arc;
@@ -24,12 +24,13 @@ use std::sync::Arc;
 use servescope_workload::{RequestId, Trace};
 
 use super::batch_scheduler::ScheduleContext;
+use super::holding::{HoldState, Holding};
 use super::iteration::{CopyId, Scheduled, ScheduledBatch};
 use super::kv_cache::{BlockContents, ContentsInOrder, Held, KvCache, contents_of};
 use super::running_list::RunningList;
 use crate::block_numbers::BlockNumbers;
 use crate::config::PoolConfig;
-use crate::config::disaggregation::{KvRole, LoadFailure};
+use crate::config::disaggregation::KvRole;
 use crate::config::host_cache::{HostCache, OffloadConnector};
 use crate::replica_index::ReplicaIndex;
 use link::Link;
@@ -170,53 +171,12 @@ trait Connector: std::fmt::Debug {
     fn leaves(&mut self, kv: &mut KvCache, request: Seen<'_>, held: &Held, computed: u32, awaited: u32);
 }
 
-/// How far a load is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LoadProgress {
-    /// The iteration that is being formed lets it begin.
-    Begins,
-    UnderWay,
-    Loaded,
-    /// It was looked at since it is loaded: its blocks can be found by others.
-    Cached,
-}
-
-/// A request that holds blocks and waits: they are loaded, or it is to be admitted with them.
-#[derive(Debug, Clone)]
-pub(crate) struct Holder {
-    pub(crate) id: RequestId,
-    pub(crate) held: Held,
-    pub(crate) known: u32,
-    /// Tokens whose blocks it has.
-    pub(crate) computed: u32,
-    progress: LoadProgress,
-    is_gone: bool,
-    /// At which of the blocks that it loads the load fails, and what becomes of it then.
-    fails_at: Option<(u32, LoadFailure)>,
-    /// How many of its first blocks were cached.
-    local: u32,
-}
-
-impl Holder {
-    /// Whether its load failed and nothing of it is there.
-    pub(crate) fn has_nothing(&self) -> bool {
-        self.fails_at.is_some() && self.computed == 0
-    }
-
-    /// The request, its tokens that have blocks, and its blocks.
-    pub(crate) fn tokens_and_blocks(&self) -> (RequestId, u32, u32) {
-        (self.id, self.computed, self.held.count())
-    }
-}
-
 /// The tier of one replica.
 #[derive(Debug)]
 pub(crate) struct KvConnector {
     connector: Box<dyn Connector>,
     loads: Link,
     stores: Link,
-    /// In the order in which they are looked at.
-    pub(crate) holders: Vec<Holder>,
     /// Decided stores that begin with the next iteration.
     waiting_stores: Vec<CopyId>,
     last_copy: CopyId,
@@ -241,7 +201,6 @@ impl Clone for KvConnector {
             connector: self.connector.boxed(),
             loads: self.loads.clone(),
             stores: self.stores.clone(),
-            holders: self.holders.clone(),
             waiting_stores: self.waiting_stores.clone(),
             new_pulls: self.new_pulls.clone(),
             blocks: self.blocks.clone(),
@@ -279,7 +238,6 @@ impl KvConnector {
             connector,
             loads,
             stores,
-            holders: Vec::new(),
             waiting_stores: Vec::new(),
             last_copy: 0,
             has_learned: false,
@@ -320,26 +278,9 @@ impl KvConnector {
     }
 
     /// A request begins to load so many tokens behind its first `local` blocks; it holds blocks for them.
-    pub(crate) fn load(
-        &mut self,
-        trace: &Trace,
-        (id, known): (RequestId, u32),
-        (local, tokens): (u32, u32),
-        held: Held,
-    ) {
+    pub(crate) fn load(&mut self, trace: &Trace, (id, known): (RequestId, u32), (local, tokens): (u32, u32)) {
         let blocks = tokens.div_ceil(self.blocks.block_size);
         self.connector.allocated(self.blocks.seen(trace, (id, known)), local, blocks);
-        let computed = local * self.blocks.block_size + tokens;
-        self.holders.push(Holder {
-            id,
-            held,
-            known,
-            computed,
-            progress: LoadProgress::Begins,
-            is_gone: false,
-            fails_at: None,
-            local,
-        });
     }
 
     /// A request goes, before it gives back what blocks it has.
@@ -356,32 +297,9 @@ impl KvConnector {
         kv.tell_of_host(self.connector.take_changes());
     }
 
-    /// The client of a request that loads, or has loaded, goes away; its blocks are free when the load has ended.
-    fn cancel(&mut self, kv: &mut KvCache, trace: &Trace, id: RequestId) {
-        let Some(place) = self.holders.iter().position(|holder| holder.id == id) else { return };
-        let Holder { known, .. } = self.holders[place];
-        self.leaves(kv, trace, (id, known), &Held::default(), (0, 0));
-        if matches!(self.holders[place].progress, LoadProgress::Loaded | LoadProgress::Cached) {
-            let mut holder = self.holders.remove(place);
-            kv.free_blocks(id, &mut holder.held, false);
-        } else {
-            self.holders[place].is_gone = true;
-        }
-    }
-
     /// A waiting request without blocks goes away.
     pub(crate) fn forget(&mut self, kv: &mut KvCache, trace: &Trace, (id, known): (RequestId, u32)) {
         self.leaves(kv, trace, (id, known), &Held::default(), (0, 0));
-    }
-
-    /// A request that waits with blocks.
-    pub(crate) fn holder(&self, id: RequestId) -> Option<&Holder> {
-        self.waiting().find(|holder| holder.id == id)
-    }
-
-    /// Requests that wait with blocks.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Holder> {
-        self.holders.iter().filter(|holder| !holder.is_gone)
     }
 
     /// Whether there are copies of whose end the scheduler does not know.
@@ -392,13 +310,6 @@ impl KvConnector {
     /// The pulls that began since the last call.
     pub(crate) fn take_pulls(&mut self) -> Vec<Pull> {
         std::mem::take(&mut self.new_pulls)
-    }
-
-    /// The pull of a request fails at one of its blocks, or does not.
-    pub(crate) fn fails_at(&mut self, id: RequestId, block: Option<(u32, LoadFailure)>) {
-        if let Some(holder) = self.holders.iter_mut().find(|holder| holder.id == id) {
-            holder.fails_at = block;
-        }
     }
 
     /// A pull ends, which would have taken so long alone; the scheduler does not know of it yet.
@@ -413,7 +324,7 @@ impl KvConnector {
 
     /// Whether nothing changes for it while requests that run decode.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.holders.is_empty() && !self.has_copies() && self.connector.is_quiet()
+        !self.has_copies() && self.connector.is_quiet()
     }
 
     /// When the next copy ends.
@@ -425,7 +336,7 @@ impl KvConnector {
     /// have ended are reported by the iteration; by an empty one at once.
     pub(crate) fn formed(
         &mut self,
-        (list, kv): (&RunningList, &mut KvCache),
+        (list, kv, holding): (&RunningList, &mut KvCache, &mut Holding),
         context: &ScheduleContext<'_>,
         chosen: &[Scheduled],
         preempted: &[RequestId],
@@ -435,7 +346,7 @@ impl KvConnector {
         for copy in std::mem::take(&mut self.waiting_stores) {
             self.stores.begin(copy, now_us);
         }
-        let Self { holders, connector, last_copy, blocks, .. } = self;
+        let Self { connector, last_copy, blocks, .. } = self;
         let of_chosen = |scheduled: &Scheduled| {
             let entry = list.chosen(context, scheduled.id)?;
             let request = blocks.seen(context.trace, (scheduled.id, entry.known));
@@ -453,17 +364,18 @@ impl KvConnector {
             scheduled: chosen.iter().filter_map(of_chosen).collect(),
             preempted,
             is_idle: chosen.is_empty() && batch.is_empty() && list.order.is_empty(),
-            loading: holders
+            loading: holding
+                .all
                 .iter()
-                .filter(|holder| holder.progress == LoadProgress::Begins)
+                .filter(|holder| holder.state == HoldState::Begins)
                 .map(|holder| &holder.held)
                 .collect(),
             next_copy: last_copy,
         };
         let decided = connector.formed(kv, &mut step);
         kv.tell_of_host(connector.take_changes());
-        let new = holders.iter_mut().filter(|holder| holder.progress == LoadProgress::Begins);
-        new.for_each(|holder| holder.progress = LoadProgress::UnderWay);
+        let new = holding.all.iter_mut().filter(|holder| holder.state == HoldState::Begins);
+        new.for_each(|holder| holder.state = HoldState::UnderWay);
         let under_way = || self.loads.under_way().chain(self.stores.under_way()).collect();
         let awaited: Vec<CopyId> = decided.awaited.unwrap_or_else(under_way);
         for copy in decided.stores {

@@ -6,6 +6,7 @@ use std::ops::{Index, IndexMut};
 use servescope_workload::{RequestId, Trace};
 
 use crate::record::drafts::RequestDrafts;
+use crate::record::input_chunk::InputChunk;
 use crate::record::request_legs::RequestLegs;
 use crate::record::request_state::{LegRole, RequestState};
 use crate::record::request_timings::{FoundPrompt, RequestTimings};
@@ -33,6 +34,8 @@ pub(crate) struct Requests {
     pub(crate) execution: Vec<WorkTime>,
     /// Its two legs; empty where no request is disaggregated.
     pub(crate) legs: Vec<Option<RequestLegs>>,
+    /// Its place in its session's input; empty where no input comes in chunks.
+    pub(crate) chunks: Vec<InputChunk>,
 }
 
 impl Requests {
@@ -59,6 +62,7 @@ impl Requests {
             drafts: self.drafts,
             execution: self.execution,
             legs: self.legs,
+            chunks: self.chunks,
         }
     }
 
@@ -84,6 +88,18 @@ impl Requests {
     /// The same, to write down.
     pub(crate) fn legs_mut(&mut self, id: RequestId) -> Option<&mut RequestLegs> {
         self.legs.get_mut(id.index())?.as_mut()
+    }
+
+    /// The place of a request in its session's input; `None`: no input comes in chunks.
+    pub(crate) fn chunk(&self, id: RequestId) -> Option<&InputChunk> {
+        self.chunks.get(id.index())
+    }
+
+    /// The chunk behind a request, as long as it can still come.
+    pub(crate) fn next_chunk(&self, id: RequestId) -> Option<RequestId> {
+        let is_expected =
+            |next: &RequestId| self.chunk(*next).is_some_and(|own| own.previous == Some(id) && !own.is_over);
+        self.chunk(id)?.next.filter(is_expected)
     }
 
     /// Whether another replica keeps the KV blocks of its prompt, and the one where it waits has not asked for them.

@@ -9,7 +9,7 @@ use super::Replica;
 use super::adapters::pool::AdapterPool;
 pub use super::batch_scheduler::RadixState;
 use super::batch_scheduler::{BlockAllocation, ScheduleContext};
-use super::kv_connector::Holder;
+use super::holding::Holder;
 use super::queue::waiting_queue::listing::QueueKeyKind;
 pub use super::queue::waiting_queue::listing::{MOST_LISTED, WaitingEntry};
 use super::running_list::HeldBlocks;
@@ -257,7 +257,7 @@ impl Replica {
         let (key, counters) = (queue.key_kind(), queue.counters());
         let listed = queue.listed(context.trace, MOST_LISTED, is_gone, |id| context.arrival_us(id));
         // Those that hold blocks come first.
-        let with_blocks = self.kv_connector.iter().flat_map(|tier| tier.waiting()).map(|one| (one.id, None));
+        let with_blocks = self.holding.waiting().filter(|one| !one.awaits_input()).map(|one| (one.id, None));
         let waiting = with_blocks.chain(listed).take(MOST_LISTED).map(|(id, key)| WaitingEntry {
             id,
             key,
@@ -300,8 +300,7 @@ impl Replica {
     fn holders_now(&self, context: &ScheduleContext<'_>) -> (Vec<KvHolder>, u32) {
         let (mut holders, shared) = if context.facts.lists_running {
             let HeldBlocks { requests, shared } = self.running_list.held_blocks(self);
-            let loading = self.kv_connector.iter().flat_map(|tier| tier.waiting());
-            let requests = requests.into_iter().chain(loading.map(Holder::tokens_and_blocks));
+            let requests = requests.into_iter().chain(self.holding.waiting().map(Holder::tokens_and_blocks));
             let of = |(id, tokens, blocks): (RequestId, u32, u32)| {
                 let decodes = tokens >= context.requests[id].prompt;
                 let place = context.requests.running.get(id.index()).copied().flatten();

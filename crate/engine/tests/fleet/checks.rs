@@ -110,7 +110,12 @@ pub(crate) fn check_tokens(report: &Report) {
     };
     let completed = asked(Outcome::Completed);
     let found = |lookups: &PrefixLookups| lookups.cached_tokens + lookups.host_tokens;
-    let cached: u64 = report.prefix_lookups.iter().map(found).sum();
+    let kept = |id: usize| {
+        let previous = report.goes_on_from(id).filter(|_| report.scheduled_us(id).is_some())?.index();
+        Some(u64::from(report.trace.input_tokens[previous] + report.results[previous].produced - 1))
+    };
+    let kept: u64 = all.clone().filter_map(kept).sum();
+    let cached: u64 = kept + report.prefix_lookups.iter().map(found).sum::<u64>();
     // The last token of a prompt of which all others are cached is no prompt beside drafts.
     let padded = if report.drafts.is_some() { firsts + report.preemptions } else { 0 };
     assert!(read + cached + padded >= completed);

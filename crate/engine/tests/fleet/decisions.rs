@@ -57,6 +57,7 @@ fn check(report: &Report, config: &PoolConfig, stages: u32) -> Result<(), TestCa
                 continue;
             }
             Verdict::Loads => {}
+            Verdict::AwaitsInput => prop_assert!(false, "no session has streaming input"),
             Verdict::DraftsDropped | Verdict::DraftsPadded => prop_assert!(joined.contains_key(&id)),
             Verdict::Preempted | Verdict::SwappedOut => {
                 prop_assert!(decision.on_behalf_of().is_some());

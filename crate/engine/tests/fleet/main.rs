@@ -16,6 +16,7 @@ mod ranks;
 mod scaling;
 mod sglang;
 pub(crate) mod steps;
+mod streamed_input;
 mod toy;
 mod trtllm;
 pub(crate) mod why;

@@ -123,6 +123,7 @@ pub fn described(decision: &Decision) -> String {
         Verdict::Loads => format!("begins to load KV blocks of request {id}"),
         Verdict::Waits => format!("leaves request {id} waiting"),
         Verdict::Skipped => format!("skips request {id}"),
+        Verdict::AwaitsInput => format!("keeps the session of request {id}"),
         Verdict::DraftsDropped => format!("drops drafts of request {id}"),
         Verdict::DraftsPadded => format!("pads request {id} beside requests with drafts"),
         Verdict::Preempted => format!("preempts request {id}{}", for_whom(decision)),

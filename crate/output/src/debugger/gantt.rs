@@ -206,6 +206,7 @@ fn fill(spans: &mut Spans, decisions: &[&Decision], [arrival_us, end_us]: [f64; 
             | Verdict::Aggregated
             | Verdict::Waits
             | Verdict::Skipped
+            | Verdict::AwaitsInput
             | Verdict::DraftsDropped
             | Verdict::DraftsPadded
             | Verdict::Rejected(_)

@@ -69,6 +69,7 @@ const ROUTERS: &str = "docs/routers.md";
 const SGLANG: &str = "docs/sglang.md";
 const TRTLLM: &str = "docs/tensorrt-llm.md";
 const SPECULATION: &str = "docs/speculation.md";
+const STREAMING: &str = "docs/streaming-input.md";
 const ORDERS: &str = "docs/orders.md";
 const ADAPTERS: &str = "docs/adapters.md";
 const AUTOSCALING: &str = "docs/autoscaling.md";
@@ -161,6 +162,12 @@ pub(crate) fn of_decision(decision: &Decision, kind: SchedulerKind) -> Rule {
         (_, Test::CopyUnderWay, _) | (_, _, Verdict::Loads) => {
             rule("kv_connector", "host KV cache", GLOSSARY, "crate/engine/src/replica/kv_connector.rs")
         }
+        (_, _, Verdict::AwaitsInput) => rule(
+            "streaming_input",
+            "vLLM v1: streaming input",
+            STREAMING,
+            "crate/engine/src/replica/streamed_input.rs",
+        ),
         (_, _, Verdict::DraftsDropped | Verdict::DraftsPadded) => rule(
             "drafts",
             "vLLM v1: drafts of a request",

@@ -44,6 +44,10 @@ pub const SENTENCES: &[(&str, &str)] = &[
     ("waits", "Request {request} stays in the waiting queue, and no request behind it is admitted."),
     ("queue_waits", "No waiting request is admitted."),
     ("skipped", "Request {request} stays in the waiting queue. Requests behind it go on."),
+    (
+        "awaits_input",
+        "The answer to request {request} has ended. Its session keeps the KV blocks and the place in the batch until further input comes.",
+    ),
     ("drafts_dropped", "Drafts of request {request} do not fit into this iteration and are dropped."),
     (
         "drafts_padded",
@@ -265,6 +269,7 @@ pub(crate) fn verdict(decision: &Decision) -> Sentence {
         Verdict::Loads => Sentence::new("loads", [request]),
         Verdict::Waits => Sentence::new(if is_gateways { "gateway_waits" } else { "waits" }, [request]),
         Verdict::Skipped => Sentence::new(if is_gateways { "gateway_skipped" } else { "skipped" }, [request]),
+        Verdict::AwaitsInput => Sentence::new("awaits_input", [request]),
         Verdict::DraftsDropped => Sentence::new("drafts_dropped", [request]),
         Verdict::DraftsPadded => Sentence::new("drafts_padded", [request]),
         Verdict::Preempted => for_other("preempted", "preempted_itself"),

@@ -237,7 +237,7 @@ pub(super) const CHANGES: &[&str] = &["ramp", "step", "spike"];
 /// Prompt and output lengths have a distribution each, and are not drawn as pairs.
 pub(super) const INDEPENDENT_LENGTHS: Condition = when_in(Id::LengthSource, &["distributions"]);
 /// Kinds of sessions.
-pub(super) const TALKS: &[&str] = &["held", "timed"];
+pub(super) const TALKS: &[&str] = &["held", "timed", "streaming_input"];
 pub(super) const BOUNDED: &[&str] = &[
     "uniform",
     "bounded_pareto",

@@ -38,6 +38,7 @@ impl Scenario {
         problems.extend(self.prefix_blocks());
         problems.extend(self.gateway_problems());
         problems.extend(self.order_problem());
+        problems.extend(self.streaming_problems());
         problems.extend(self.service_problems());
         problems.extend(self.pool_problems());
         problems

@@ -1,5 +1,6 @@
 //! The scenario's workload: what arrives.
 
+use crate::diagnostic::Diagnostic;
 use servescope_workload::arrivals::Mmpp2;
 use servescope_workload::sessions::Pace;
 use servescope_workload::{
@@ -11,7 +12,8 @@ use super::Scenario;
 use super::lengths::{INPUT, OUTPUT};
 use crate::parameters::Id;
 use crate::parameters::choices::{
-    self, ArrivalKind, ChoiceId, ClientKind, MaxTokensKind, PrefixKind, SessionKind, ThinkKind, TurnKind,
+    self, ArrivalKind, ChoiceId, ClientKind, MaxTokensKind, Order, PrefixKind, SessionKind, ThinkKind,
+    TraceTurns, TurnKind,
 };
 
 impl Scenario {
@@ -78,6 +80,7 @@ impl Scenario {
                 SessionKind::Timed => {
                     Some(self.sessions(Pace::Fixed { answer_s: self.number(Id::AnswerTime) }))
                 }
+                SessionKind::StreamingInput => Some(self.sessions(Pace::Chunks)),
             },
             clients: match self.chosen(ClientKind::ID) {
                 ClientKind::Together => None,
@@ -112,6 +115,32 @@ impl Scenario {
                 user_tokens: self.whole(Id::UserTokens),
             }),
         }
+    }
+
+    /// Whether the input of sessions comes in chunks.
+    pub(super) fn streams_input(&self) -> bool {
+        self.chosen(SessionKind::ID) == SessionKind::StreamingInput
+            || self.chosen(TraceTurns::ID) == TraceTurns::StreamingInput
+    }
+
+    /// What a session that is kept between two chunks of its input cannot be simulated beside.
+    pub(super) fn streaming_problems(&self) -> Vec<Diagnostic> {
+        if !self.streams_input() || !self.is_vllm_v1() {
+            return Vec::new();
+        }
+        let beside = |id: Id| {
+            let (path, other) = (Id::SessionKind.row().id, id.row().id);
+            let message = format!("{path}: sessions with streaming input are not simulated beside {other}");
+            Diagnostic::error("streaming_beside", path, message).text("name", other)
+        };
+        let is_set = [
+            (Id::Disaggregation, self.is_disaggregated()),
+            (Id::FailureTimes, !self.text(Id::FailureTimes).is_empty()),
+            (Id::FailureInterval, self.number(Id::FailureInterval) > 0.0),
+            (Id::HostCacheGib, self.is_active(Id::HostCacheGib) && self.number(Id::HostCacheGib) > 0.0),
+            (Order::SCHEDULER.id(), self.chosen(Order::SCHEDULER) != Order::Fcfs),
+        ];
+        is_set.into_iter().filter(|row| row.1).map(|row| beside(row.0)).collect()
     }
 
     fn think(&self) -> Think {

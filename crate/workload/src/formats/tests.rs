@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::trace::{
     BASE_MODEL, ClosedLoop, Events, LabelMaker, Labels, NO_REQUEST, PrefixBlocks, RecordedDrafts,
-    RecordedTransfers, Request, TraceEvent, TraceMetadata,
+    RecordedTransfers, Request, StreamedInput, TraceEvent, TraceMetadata,
 };
 
 fn refused(text: &str) -> FormatError {
@@ -160,6 +160,7 @@ prop_compose! {
             prefix: if has[5] { prefix } else { PrefixBlocks::default() },
             drafts: RecordedDrafts::default(),
             transfers: RecordedTransfers::default(),
+            streamed: StreamedInput::default(),
             details: if has[1] { vec!["{\"turn\": 1.50}".to_owned(); n] } else { Vec::new() },
             events: Events::new(
                 (0u32..)

@@ -186,6 +186,51 @@ impl RecordedTransfers {
     }
 }
 
+/// Sessions whose input comes in chunks (vLLM's streaming input). Each chunk is a request, whose prompt holds all that was said
+/// before it but for the last token of the answer. Each column is empty or has an entry a request.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct StreamedInput {
+    /// Whether a request is a further chunk of its session's input, behind the request of its session that arrived before it.
+    pub goes_on: Vec<bool>,
+    /// Until when a session stays open behind its last chunk, microseconds; 0: it ends with that chunk's answer.
+    pub open_until_us: Vec<f64>,
+}
+
+impl StreamedInput {
+    fn select(&self, order: &[u32]) -> Self {
+        Self { goes_on: select(&self.goes_on, order), open_until_us: select(&self.open_until_us, order) }
+    }
+
+    fn append(&mut self, other: &Self, id: usize) {
+        self.goes_on.push(other.goes_on(id));
+        self.open_until_us.push(other.open_until_us(id));
+    }
+
+    /// The same without columns that say nothing.
+    fn without_blanks(self) -> Self {
+        let is_open = self.open_until_us.iter().any(|&us| us > 0.0);
+        Self {
+            goes_on: if self.goes_on.contains(&true) { self.goes_on } else { Vec::new() },
+            open_until_us: if is_open { self.open_until_us } else { Vec::new() },
+        }
+    }
+
+    /// Whether no session's input comes in chunks.
+    pub fn is_empty(&self) -> bool {
+        self.goes_on.is_empty() && self.open_until_us.is_empty()
+    }
+
+    /// Whether request `id` is a further chunk of its session's input.
+    pub fn goes_on(&self, id: usize) -> bool {
+        self.goes_on.get(id).copied().unwrap_or(false)
+    }
+
+    /// Until when the session of request `id` stays open behind it, microseconds.
+    pub fn open_until_us(&self, id: usize) -> f64 {
+        self.open_until_us.get(id).copied().unwrap_or(0.0)
+    }
+}
+
 /// Prefix blocks: a prompt, and the output behind it, as ids of blocks of tokens. Equal ids mean an equal block after equal
 /// blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -294,6 +339,8 @@ pub struct TraceMetadata {
     pub rank: Vec<u16>,
     /// What happens to its KV transfer.
     pub transfers: RecordedTransfers,
+    /// Whether it is a chunk of its session's input.
+    pub streamed: StreamedInput,
     /// What else a file says about each request: an object in JSON, or "".
     pub details: Vec<String>,
     /// What happened between requests.
@@ -314,6 +361,7 @@ impl TraceMetadata {
             && self.ignores_eos.is_empty()
             && self.rank.is_empty()
             && self.transfers.is_empty()
+            && self.streamed.is_empty()
             && self.details.is_empty()
             && self.events.is_empty()
     }
@@ -341,6 +389,7 @@ impl TraceMetadata {
         if !self.assumed_output.contains(&true) {
             self.assumed_output.clear();
         }
+        self.streamed = std::mem::take(&mut self.streamed).without_blanks();
         if self.details.iter().all(String::is_empty) {
             self.details.clear();
         }
@@ -365,6 +414,7 @@ impl TraceMetadata {
         let mut events = Events::default();
         let mut drafts = RecordedDrafts::default();
         let mut transfers = RecordedTransfers::default();
+        let mut streamed = StreamedInput::default();
         let mut numbers: BTreeMap<(usize, u64), u64> = BTreeMap::new();
         let nothing = Self::default();
         for (file, (metadata, requests)) in parts.iter().enumerate() {
@@ -384,6 +434,7 @@ impl TraceMetadata {
                 rank.push(metadata.rank_of(id).unwrap_or(NO_RANK));
                 drafts.append(&metadata.drafts, id);
                 transfers.append(&metadata.transfers, id);
+                streamed.append(&metadata.streamed, id);
                 details.push(metadata.details.get(id).cloned().unwrap_or_default());
                 let mut renumbered = |block: u64| {
                     let next = numbers.len() as u64;
@@ -411,6 +462,7 @@ impl TraceMetadata {
             ignores_eos: if ignores_eos.contains(&true) { ignores_eos } else { Vec::new() },
             rank: if rank.iter().any(|&rank| rank != NO_RANK) { rank } else { Vec::new() },
             transfers: transfers.without_blanks(),
+            streamed: streamed.without_blanks(),
             details,
             events,
         };
@@ -432,6 +484,7 @@ impl TraceMetadata {
             ignores_eos: select(&self.ignores_eos, order),
             rank: select(&self.rank, order),
             transfers: self.transfers.select(order),
+            streamed: self.streamed.select(order),
             details: if self.details.is_empty() {
                 Vec::new()
             } else {

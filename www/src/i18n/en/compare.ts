@@ -67,6 +67,7 @@ export const compare = area('compare', {
   'verdict.waits': 'leaves request {id} waiting',
   'verdict.skipped': 'skips request {id}',
   'verdict.drafts_dropped': 'drops drafts of request {id}',
+  'verdict.awaits_input': 'keeps the session of request {id}',
   'verdict.drafts_padded': 'pads request {id} beside requests with drafts',
   'verdict.preempted': 'preempts request {id}',
   'verdict.swapped_out': 'copies request {id} to the host',

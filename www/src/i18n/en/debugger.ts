@@ -77,6 +77,7 @@ export const debuggerTexts = area('debugger', {
   'state.admitted': 'admitted',
   'state.waits': 'waits',
   'state.skipped': 'skipped',
+  'state.awaits_input': 'session kept',
   'state.drafts_dropped': 'drafts dropped',
   'state.drafts_padded': 'padded beside drafts',
   'state.preempted': 'preempted',

@@ -124,6 +124,7 @@ export const diagnostics = area('diagnostics', {
   most_failures: '{most} replicas failed, as many as a run has at most: later ones do not fail.',
   stuck_at_gateway: '{requests} {requests|request waits|requests wait} at the gateway for KV memory or a concurrency slot that never becomes free.',
   missing_part: 'A part of the page could not be downloaded. Check the network and try again.',
+  streaming_beside: 'Sessions with streaming input are not simulated beside {name}.',
   disaggregation_beside: 'Prefill and decode apart are not simulated beside {name}.',
   disaggregation_groups: 'KV transfer is simulated for models whose layers all keep every token; this one has layers with a window or a state.',
   disaggregation_differs: 'Prefill and decode replicas need the same scheduler, model, KV format and KV block size.',

@@ -51,6 +51,7 @@ export const options = area('options', {
   closed: 'closed',
   held: 'next turn after the previous reply',
   timed: 'turns at fixed times',
+  streaming_input: 'streaming input, in chunks',
   truncate: 'drop the oldest context',
   end: 'end the session',
   restart: 'start with an empty context',

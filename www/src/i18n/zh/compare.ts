@@ -67,6 +67,7 @@ export const compare: Translation<typeof english> = {
   'verdict.waits': '让请求 {id} 继续等待',
   'verdict.skipped': '跳过请求 {id}',
   'verdict.drafts_dropped': '丢弃请求 {id} 的草稿',
+  'verdict.awaits_input': '保留请求 {id} 的会话',
   'verdict.drafts_padded': '以填充代替请求 {id} 的草稿',
   'verdict.preempted': '抢占请求 {id}',
   'verdict.swapped_out': '将请求 {id} 换出到主机',

@@ -77,6 +77,7 @@ export const debuggerTexts: Translation<typeof english> = {
   'state.admitted': '已准入',
   'state.waits': '等待',
   'state.skipped': '跳过',
+  'state.awaits_input': '保留会话',
   'state.drafts_dropped': '草稿被丢弃',
   'state.drafts_padded': '以填充代替草稿',
   'state.preempted': '被抢占',

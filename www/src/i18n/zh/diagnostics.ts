@@ -120,6 +120,7 @@ export const diagnostics: Translation<typeof english> = {
   most_failures: '{most} 个副本发生了故障，已达一次运行的上限：之后的副本不再发生故障。',
   stuck_at_gateway: '{requests} 个请求在网关等待永远不会空出来的 KV 显存或并发槽位。',
   missing_part: '页面的一部分下载失败，请检查网络后重试。',
+  streaming_beside: '流式输入的会话不能与{name}一起模拟。',
   disaggregation_beside: '预填充与解码分离不能与{name}一起模拟。',
   disaggregation_groups: '只有所有层都保留全部 token 的模型才能模拟 KV 传输；这个模型有带窗口或状态的层。',
   disaggregation_differs: '预填充副本与解码副本须有相同的调度器、模型、KV 格式与 KV 块大小。',

@@ -236,6 +236,7 @@ export const module: ModuleTexts = {
   'sentence.waits': '请求 {request} 留在等待队列，其后的请求也不准入。',
   'sentence.queue_waits': '不准入任何等待中的请求。',
   'sentence.skipped': '请求 {request} 留在等待队列，其后的请求继续。',
+  'sentence.awaits_input': '请求 {request} 的回答已结束。会话保留其 KV 块和批次中的位置，直到新的输入到来。',
   'sentence.drafts_dropped': '请求 {request} 的草稿放不进这次迭代，被丢弃。',
   'sentence.drafts_padded': '请求 {request} 与有草稿的请求占同样多的行。它还没有草稿：多出的行只是填充，不产出任何 token。',
   'sentence.preempted': '为请求 {other} 抢占请求 {request}：其 KV 缓存被释放，之后重新计算。',

@@ -48,6 +48,7 @@ export const options: Translation<typeof english> = {
   closed: '闭环',
   held: '收到上一轮输出后再发',
   timed: '按固定时刻',
+  streaming_input: '流式输入，分段到达',
   truncate: '丢掉最早的上下文',
   end: '结束会话',
   restart: '清空上下文重新开始',

@@ -5,8 +5,8 @@ use servescope_workload::RequestId;
 
 use super::super::Replica;
 use super::super::batch_scheduler::ScheduleContext;
+use super::super::holding::{HoldState, Holder};
 use super::super::iteration::{CopyId, ScheduledBatch};
-use super::{Holder, LoadProgress};
 use crate::config::disaggregation::LoadFailure;
 use crate::record::decisions::{Compared, Verdict};
 use crate::record::request_state::RequestStatus;
@@ -21,7 +21,7 @@ impl Replica {
         batch: &mut ScheduledBatch,
     ) {
         let now_us = context.now_us;
-        let Self { kv, kv_connector: Some(tier), .. } = self else { return };
+        let Self { kv, holding, kv_connector: Some(tier), .. } = self else { return };
         let mut failed = Vec::new();
         for copy in std::mem::take(&mut batch.copies.reported) {
             tier.connector.ended(kv, copy);
@@ -31,15 +31,12 @@ impl Replica {
             let Some(copy) = taken else { continue };
             let loaded = if copy.is_load { &copy.requests[..] } else { &[] };
             for &request in loaded {
-                let of_request = |holder: &Holder| holder.id == request;
-                let Some(place) = tier.holders.iter().position(of_request) else { continue };
-                if tier.holders[place].is_gone {
-                    let mut holder = tier.holders.remove(place);
-                    kv.free_blocks(request, &mut holder.held, false);
+                let Some(holder) = holding.get_mut(request) else { continue };
+                holder.state = HoldState::Loaded;
+                if holder.is_gone {
+                    holding.cancel(kv, request);
                     continue;
                 }
-                let holder = &mut tier.holders[place];
-                holder.progress = LoadProgress::Loaded;
                 match holder.fails_at {
                     None => {}
                     Some((_, LoadFailure::Fail)) => failed.push(request),
@@ -82,16 +79,16 @@ impl Replica {
         (until_us > now_us).then_some(until_us)
     }
 
-    /// Whether what a request loads is there. When that is seen first its blocks can be found, and where all of its tokens are loaded
+    /// Whether what a request loads is there: then it is ready. When that is seen first its blocks can be found, and where all of its tokens are loaded
     /// the last one is computed again: the next one comes out of it.
     pub(crate) fn finish_load(&mut self, id: RequestId) -> bool {
-        let Self { kv, kv_connector: Some(tier), .. } = self else { return false };
-        let Some(holder) = tier.holders.iter_mut().find(|holder| holder.id == id) else { return false };
-        match holder.progress {
-            LoadProgress::Begins | LoadProgress::UnderWay => return false,
-            LoadProgress::Cached => {}
-            LoadProgress::Loaded => {
-                holder.progress = LoadProgress::Cached;
+        let Self { kv, holding, .. } = self;
+        let Some(holder) = holding.get_mut(id) else { return false };
+        match holder.state {
+            HoldState::Begins | HoldState::UnderWay | HoldState::AwaitsInput => return false,
+            HoldState::Ready => {}
+            HoldState::Loaded => {
+                holder.state = HoldState::Ready;
                 kv.cache_blocks(id, holder.computed, &mut holder.held);
                 holder.computed = holder.computed.min(holder.known - 1);
             }
@@ -101,9 +98,7 @@ impl Replica {
 
     /// A request that waited with blocks is admitted.
     pub(crate) fn take_holder(&mut self, context: &ScheduleContext<'_>, id: RequestId) -> Option<Holder> {
-        let tier = self.kv_connector.as_mut()?;
-        let place = tier.holders.iter().position(|holder| holder.id == id)?;
-        let holder = tier.holders.remove(place);
+        let holder = self.holding.take(id)?;
         self.holder_leaves(context, id);
         Some(holder)
     }
@@ -118,8 +113,11 @@ impl Replica {
 
     /// A request that waits with blocks goes away.
     pub(crate) fn drop_holder(&mut self, context: &mut ScheduleContext<'_>, id: RequestId) {
-        let Self { kv, kv_connector: Some(tier), .. } = self else { return };
-        tier.cancel(kv, context.trace, id);
+        let Self { kv, holding, kv_connector, .. } = self;
+        if let (Some(tier), Some(holder)) = (kv_connector, holding.get(id)) {
+            tier.forget(kv, context.trace, (id, holder.known));
+        }
+        holding.cancel(kv, id);
         self.holder_leaves(context, id);
         self.outstanding -= 1;
         if !context.requests[id].leg.scheduled_us.is_nan() {

@@ -256,7 +256,11 @@ fn end_of(
     if is_done {
         list.leave(replica, context, place);
         list.tell_tier(replica, context, place);
-        list.free(replica, place);
+        // What is scheduled behind the end of the answer is dropped.
+        let entry = list.entry(place);
+        if !replica.keeps_session(context, id, (&mut entry.held, entry.known - 1)) {
+            list.free(replica, place);
+        }
         list.release_adapter(&mut replica.adapters, context, place);
         list.leave_order(place);
         list.remove(context, id);

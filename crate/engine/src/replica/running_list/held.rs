@@ -57,8 +57,7 @@ impl RunningList {
             (entry.id, entry.computed + formed, blocks_of(replica, entry, formed))
         });
         let of_running = entries().flat_map(|entry| entry.held.cached());
-        let of_loading =
-            replica.kv_connector.iter().flat_map(|tier| tier.waiting()).flat_map(|one| one.held.cached());
+        let of_loading = replica.holding.waiting().flat_map(|one| one.held.cached());
         let mut shared: Vec<u32> = of_running.chain(of_loading).collect();
         let counted = shared.len();
         shared.sort_unstable();

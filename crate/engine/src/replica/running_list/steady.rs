@@ -152,7 +152,7 @@ impl RunningList {
         budget: u32,
     ) -> bool {
         // Otherwise requests take blocks at borders that a group's count does not know, and a lower tier looks at every block.
-        if !replica.kv.fills_alike() || replica.kv_connector.as_ref().is_some_and(|tier| !tier.is_quiet()) {
+        if !replica.kv.fills_alike() || !replica.is_quiet() {
             return false;
         }
         let is_ready =
@@ -234,8 +234,8 @@ impl RunningList {
         context: &ScheduleContext<'_>,
         most: u32,
     ) -> u32 {
+        let is_quiet = replica.is_quiet();
         let Replica { decode_batch, .. } = replica;
-        let is_quiet = replica.kv_connector.as_ref().is_none_or(|tier| tier.is_quiet());
         if !is_quiet
             || !replica.pending_aborts.is_empty()
             || !self.is_seen_through(replica.in_flight, decode_batch.step)

@@ -173,6 +173,7 @@ impl SchedulerRules for VllmV1 {
             arrival_changes_plan: false,
             looks_at_queue: false,
             lists_running: true,
+            keeps_sessions: true,
             batches_ahead: u32::from(config.vllm.async_scheduling),
             queues_empty_batches: true,
             // vllm/v1/core/sched/scheduler.py: `requires_kv_delivery`.
@@ -259,10 +260,10 @@ fn schedule(
     if let (Some(drafting), true) = (context.config.drafting(), step.needs_drafts) {
         batch.drafted = drafting.drafts_after(step.scheduled.len() as u32);
     }
-    if let Replica { kv, kv_connector: Some(tier), .. } = replica {
+    if let Replica { kv, holding, kv_connector: Some(tier), .. } = replica {
         let preempted = &context.record.preemptions[preempted_before..];
         let preempted: Vec<RequestId> = preempted.iter().map(|preemption| preemption.id).collect();
-        tier.formed((list, kv), context, &step.scheduled, &preempted, batch);
+        tier.formed((list, kv, holding), context, &step.scheduled, &preempted, batch);
         if step.scheduled.is_empty() && batch.is_empty() {
             replica.copies_have_ended(context, batch);
             replica.begin_stores(context.now_us, batch);

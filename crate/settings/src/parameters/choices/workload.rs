@@ -109,6 +109,8 @@ choices! {
         Held = "held",
         /// Each turn arrives at a time fixed in advance.
         Timed = "timed",
+        /// The input of a session comes in chunks, whether the answer before has ended or not (vLLM's streaming input).
+        StreamingInput = "streaming_input",
     }
 
     /// The distribution of the number of turns in a session.
@@ -135,6 +137,8 @@ choices! {
         Timed = "timed",
         /// When the answer to the turn before is there.
         Held = "held",
+        /// At the times of the trace, each as a further chunk of its session's input (vLLM's streaming input).
+        StreamingInput = "streaming_input",
     }
 
     /// The rate over time.

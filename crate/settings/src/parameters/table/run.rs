@@ -17,7 +17,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("Time scale", "Multiplies every time of a loaded file: 2 is half as fast, with bursts stretched too.")),
     (Id::TraceTurns, row("workload.trace.turns", "tt", "trace", choice(choices::TraceTurns::ID))
         .when(&[when_in(Id::SessionKind, TALKS)])
-        .doc("Turns of sessions", "Send the turns of a loaded file's sessions at their own times, or hold each until the output before it is there.")),
+        .doc("Turns of sessions", "Send the turns of a loaded file's sessions at their own times, hold each until the output before it is there, or send them at their own times as chunks of streaming input.")),
     (Id::RateScale, row("workload.trace.rate_scale", "rs", "trace", number(0.001, 1000.0, 1.0)).log(0.1, 10.0, 0.01)
         .doc("Rate scale", "Thins a loaded file or overlays time-shifted copies of it, so that its rate is multiplied and its clock stays.")),
 

@@ -1,13 +1,13 @@
-//! Requests that are loaded (`kv_holding_waiting` of vLLM's scheduler): they are admitted like requests of which the rest is left to
-//! compute, before any other; where one does not fit, no other is looked at.
+//! Requests that wait with their blocks, because they were loaded or their session kept them (`kv_holding_waiting` of vLLM's scheduler):
+//! they are admitted like requests of which the rest is left to compute, before any other; where one does not fit, no other is looked at.
 
 use servescope_workload::RequestId;
 
 use super::{BlockReason, Replica, RunningList, ScheduleContext, Scheduled, State, Step, admission};
 use crate::record::decisions::{Compared, Test, Verdict};
-use crate::replica::kv_connector::Holder;
+use crate::replica::holding::Holder;
 
-/// Admits requests that are loaded; `most` requests run at once. Says why the others and the waiting queue are not looked at.
+/// Admits requests that are loaded, or go on in their session; `most` requests run at once. Says why the others and the waiting queue are not looked at.
 pub(super) fn schedule(
     state: &mut State,
     list: &mut RunningList,
@@ -17,10 +17,8 @@ pub(super) fn schedule(
     most: usize,
 ) -> Option<BlockReason> {
     let mut next = 0;
-    while let Some(id) =
-        replica.kv_connector.as_ref().and_then(|tier| tier.waiting().nth(next)).map(|one| one.id)
-    {
-        let running = list.order.len();
+    while let Some(id) = replica.holding.nth(next) {
+        let running = list.order.len() + replica.holding.sessions() as usize;
         if step.tokens_left() == 0 {
             context.queue_waits(replica.index, || Compared::new(Test::TokenBudget, 1u32, 0u32));
             return Some(BlockReason::PromptBudget);
@@ -28,6 +26,10 @@ pub(super) fn schedule(
         if running >= most {
             context.queue_waits(replica.index, || Compared::new(Test::RunningCap, running + 1, most));
             return Some(BlockReason::RunningCap);
+        }
+        if replica.holding.get(id).is_some_and(Holder::awaits_input) {
+            next += 1;
+            continue;
         }
         if !replica.finish_load(id) {
             state.defer(id);
@@ -40,7 +42,7 @@ pub(super) fn schedule(
             next += 1;
             continue;
         }
-        if replica.kv_connector.as_ref().and_then(|tier| tier.holder(id)).is_some_and(Holder::has_nothing) {
+        if replica.holding.get(id).is_some_and(Holder::has_nothing) {
             replica.wait_anew(context, id);
             if replica.head(context) == Some(id)
                 && let Some(reason) = admission::admit_head(list, replica, context, step, id)
@@ -76,9 +78,7 @@ fn admit(
     id: RequestId,
 ) -> (Option<BlockReason>, Compared) {
     let config = context.config;
-    let Some(Holder { known, computed, held, .. }) =
-        replica.kv_connector.as_ref().and_then(|tier| tier.holder(id))
-    else {
+    let Some(Holder { known, computed, held, .. }) = replica.holding.get(id) else {
         return (None, Compared::NOTHING);
     };
     let (known, computed) = (*known, *computed);

@@ -6,8 +6,8 @@ use servescope_workload::RequestId;
 
 use super::{BlockReason, Looked, Replica, RunningList, ScheduleContext, Step};
 use crate::record::decisions::{Compared, Test};
+use crate::replica::holding::Holder;
 use crate::replica::kv_cache::Held;
-use crate::replica::kv_connector::Holder;
 
 /// The head of the waiting queue begins to load so many tokens behind the blocks that are cached, of which some are not in use.
 pub(super) fn begin(
@@ -44,8 +44,9 @@ pub(super) fn begin(
     }
     replica.holds_blocks(context, id);
     if let Some(tier) = &mut replica.kv_connector {
-        tier.load(context.trace, (id, known), (hits, loads), held);
+        tier.load(context.trace, (id, known), (hits, loads));
     }
+    replica.holding.push(Holder::loading(id, held, known, tokens, hits));
     (Looked::Loads, Compared::new(Test::KvBlocks, wanted + reserved, free))
 }
 
@@ -59,7 +60,7 @@ fn blocks_to_come(list: &RunningList, replica: &Replica, context: &ScheduleConte
     let entries = list.order.iter().map(|&place| &list.entries[place as usize]);
     let prompts = entries.filter(|entry| entry.is_prompt_chunk || is_new(entry.id));
     let of_prompts: u64 = prompts.map(|entry| to_end(entry.known, &entry.held)).sum();
-    let loads = replica.kv_connector.iter().flat_map(|tier| tier.waiting());
+    let loads = replica.holding.waiting().filter(|holder| !holder.awaits_input());
     let of_load = |load: &Holder| {
         let adapter = replica.adapters.blocks_to_load(context.adapter(load.id).0);
         to_end(load.known, &load.held) + u64::from(adapter)

@@ -30,7 +30,7 @@ pub(super) fn schedule(
     while stop.is_none()
         && let Some(id) = replica.head(context)
     {
-        let running = list.order.len();
+        let running = list.order.len() + replica.holding.sessions() as usize;
         stop = if step.tokens_left() == 0 {
             context.queue_waits(replica.index, || Compared::new(Test::TokenBudget, 1u32, 0u32));
             Some(BlockReason::PromptBudget)
