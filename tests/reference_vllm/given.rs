@@ -262,7 +262,7 @@ fn data_parallel(given: &Value) -> DataParallel {
     if given["data_parallel_size"].is_null() {
         return DataParallel::ONE;
     }
-    let lockstep = Lockstep { sync_interval: whole(given, "dp_sync_interval") };
+    let lockstep = Lockstep { sync_interval: whole(given, "dp_sync_interval"), rearranging: None };
     DataParallel {
         ranks: whole(given, "data_parallel_size"),
         lockstep: flag(given, "lockstep").then_some(lockstep),

@@ -32,6 +32,7 @@ fn name(cause: &str) -> &'static str {
         "idle_poll" => "idle poll",
         "static_batch" => "static batch",
         "other_ranks" => "other ranks",
+        "expert_rearrangement" => "rearrangement of experts",
         "shared_prefill" => "shared prefill",
         "batch_size" => "batch size",
         "own_prefill" => "own prefill",
@@ -71,6 +72,7 @@ fn what(delay: &RequestDelay) -> &'static str {
         "idle_poll" => "until the scheduler looked at the queue",
         "static_batch" => "for the static batch to end",
         "other_ranks" => "for slower data-parallel ranks",
+        "expert_rearrangement" => "while experts were rearranged",
         "shared_prefill" => "longer in prefill",
         _ => "longer in decoding",
     }

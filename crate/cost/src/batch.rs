@@ -45,6 +45,8 @@ pub struct RankRows {
     pub all: u32,
     /// Of the one that has most.
     pub most: u32,
+    /// Whether experts lie on the GPUs by their loads.
+    pub are_balanced: bool,
 }
 
 impl RankRows {

@@ -33,12 +33,14 @@ pub struct ExpertLayout {
     pub expert_parallel: bool,
     /// How tokens get to them.
     pub all_to_all: AllToAll,
+    /// Further copies of experts of each layer, by which their loads are evened out (`num_redundant_experts`).
+    pub redundant: u32,
 }
 
 impl ExpertLayout {
     /// One replica, each of whose GPUs has a part of every expert.
     pub const ALONE: Self =
-        Self { data_parallel: 1, expert_parallel: false, all_to_all: AllToAll::AllGather };
+        Self { data_parallel: 1, expert_parallel: false, all_to_all: AllToAll::AllGather, redundant: 0 };
 
     /// GPUs over which the experts of a layer are spread, where `tensor_parallel` GPUs share attention.
     pub fn gpus(&self, tensor_parallel: u32) -> u32 {

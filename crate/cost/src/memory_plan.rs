@@ -11,4 +11,5 @@ mod whole;
 pub use crate::model_shape::ModelShape;
 pub use drafter::{DrafterMemory, layer_behind};
 pub use kv_token::kv_token_bytes;
+pub use weights::expert_bytes_of_gpu;
 pub use whole::{Ask, MemoryPlan, Reserve};

@@ -299,6 +299,7 @@ impl Fleet {
                 preemption_intervals: self.record.preemption_intervals,
                 kv_copies: self.record.kv_copies,
                 dummy_batches: self.record.dummy_batches,
+                rearrangements: self.record.rearrangements,
             },
             results,
             adapters,

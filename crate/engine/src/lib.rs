@@ -41,7 +41,7 @@ pub use config::disaggregation::{Decider, Disaggregation, KvRole, KvTransfer, Li
 pub use config::failures::Failures;
 pub use config::host_cache::{HostCache, HostEviction, OffloadConnector};
 pub use config::kv_groups::{KvGroup, KvGroups, KvGroupsOfKind};
-pub use config::ranks::{DataParallel, Lockstep, RankChoice};
+pub use config::ranks::{DataParallel, Lockstep, RankChoice, Rearranging};
 pub use config::routing::{CountSource, IndexKind, MissTarget, RouterConstants, RouterView};
 pub use config::scaling::{
     Autoscaling, ColdStart, DrainChoice, OptimizationTarget, ScalingKind, ScalingMetric,

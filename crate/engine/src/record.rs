@@ -29,7 +29,7 @@ use crate::record::request_phases::PhaseLog;
 use crate::record::scaling::ScalingDecision;
 use crate::record::timeline::{
     DummyBatches, InterTokenLatency, Iterations, PreemptionEvent, PreemptionInterval, QueueBlockage,
-    QueueDrop,
+    QueueDrop, Rearrangement,
 };
 use crate::request::RequestResult;
 
@@ -46,6 +46,7 @@ pub(crate) struct EventLog {
     pub(crate) kv_copies: Vec<KvCopy>,
     /// Passes of data-parallel ranks without a batch.
     pub(crate) dummy_batches: Vec<DummyBatches>,
+    pub(crate) rearrangements: Vec<Rearrangement>,
     pub(crate) decisions: DecisionLog,
     pub(crate) phases: PhaseLog,
     /// What became of drafts; `None`: none was verified.

@@ -90,6 +90,7 @@ pub const CODES: &[&str] = &[
     "budget_below_drafts",
     "budget_below_running",
     "lockstep_in_stages",
+    "experts_not_even",
     "lockstep_with_host_cache",
     "disaggregation_beside",
     "streaming_beside",

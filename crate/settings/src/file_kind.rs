@@ -1,6 +1,7 @@
 //! What a file is, decided from its beginning before anything in it is judged: a scenario, a trace of requests, the result of a
 //! load generator, the configuration of a model or of an adapter, a table of operator times, a line that launches a server, or a link.
 
+mod eplb_config;
 mod launch_line;
 mod outline;
 mod speculative_config;

@@ -74,11 +74,21 @@ impl ServerFlags<'_> {
     /// Data-parallel ranks. Whether they run together follows from the model.
     fn ranks(&mut self) {
         self.covered.extend([Id::RankChoice, Id::ExpertParallel, Id::AllToAll]);
+        self.covered.extend([Id::Eplb, Id::EplbRedundant, Id::EplbInterval, Id::EplbAsync, Id::EplbRate]);
         self.unusual("data-parallel-size", Id::DataParallel, 1.0);
         self.unusual("dp-sync-interval", Id::SyncInterval, 16.0);
         self.unusual("api-server-count", Id::ApiServers, 0.0);
         if self.scenario.is_active(Id::ExpertParallel) && self.is_on(Id::ExpertParallel) {
             self.lines.push("--enable-expert-parallel".to_owned());
+        }
+        if self.scenario.is_active(Id::Eplb) && self.is_on(Id::Eplb) {
+            self.lines.push("--enable-eplb".to_owned());
+            let [redundant, interval] =
+                [Id::EplbRedundant, Id::EplbInterval].map(|id| self.scenario.number(id));
+            let is_async = self.is_on(Id::EplbAsync);
+            self.lines.push(format!(
+                "--eplb-config '{{\"num_redundant_experts\": {redundant}, \"step_interval\": {interval}, \"use_async\": {is_async}}}'"
+            ));
         }
         let backend = self.scenario.choice(Id::AllToAll);
         if self.scenario.is_active(Id::AllToAll) && backend != "allgather_reducescatter" {

@@ -12,6 +12,7 @@ use crate::batch::{
 };
 use crate::batch_stages::{BatchStages, StageConstants};
 use crate::deployment::Deployment;
+use crate::expert_balance::ExpertBalance;
 use crate::expert_layout::all_to_all_us;
 use crate::launches::{self, CAPTURED_TOKENS};
 use crate::nodes;
@@ -93,6 +94,8 @@ pub struct KernelCost {
     /// The deployment, where it has several stages.
     stages: Option<Deployment>,
     borrowed: Vec<String>,
+    /// Tokens that load the most loaded GPU as one does now, where experts lie by their loads.
+    balanced: f64,
 }
 
 impl KernelCost {
@@ -125,11 +128,18 @@ impl KernelCost {
             mlp,
             peaks: assembly.peaks,
             borrowed: assembly.borrowed,
+            balanced: 1.0,
             stages: None,
             layout,
             overheads,
             captured_tokens: CAPTURED_TOKENS,
         })
+    }
+
+    /// The same with experts that are rearranged by their loads.
+    #[must_use]
+    pub fn balancing(self, balance: ExpertBalance) -> Self {
+        Self { balanced: balance.ratio(), ..self }
     }
 
     /// The same with CUDA graphs of iterations of up to this many tokens (vLLM's `--max-cudagraph-capture-size`).
@@ -287,7 +297,9 @@ impl KernelCost {
         if let Some(e) = &self.experts {
             let ranks = self.layout.attention_data_parallel;
             let all = batch.rank_rows.of_ranks(tokens, ranks, self.captured_tokens);
-            let routed = e.curve.us(all, self.peaks.experts_us(e.format, &e.shape, all));
+            // What was timed are loads by a power law, on the GPU that has most.
+            let loaded = if batch.rank_rows.are_balanced { all * self.balanced } else { all };
+            let routed = e.curve.us(loaded, self.peaks.experts_us(e.format, &e.shape, loaded));
             let routed =
                 if has_prompts { routed * self.overheads.expert_factors[e.format as usize] } else { routed };
             let shared =

@@ -81,7 +81,15 @@ fn shared_matrices(deployment: &Deployment) -> f64 {
 /// some GPUs one more.
 fn experts_of_gpu(deployment: &Deployment, experts: Experts) -> f64 {
     let (layout, tensor) = (deployment.expert_layout, deployment.tensor_parallel);
-    f64::from(experts.count.div_ceil(layout.groups(tensor))) / f64::from(layout.tensor(tensor))
+    let count = experts.count + layout.redundant;
+    f64::from(count.div_ceil(layout.groups(tensor))) / f64::from(layout.tensor(tensor))
+}
+
+/// Bytes of the experts that a GPU has, of all layers.
+pub fn expert_bytes_of_gpu(deployment: &Deployment) -> f64 {
+    let model = &deployment.model;
+    let count = model.experts.map_or(0.0, |e| experts_of_gpu(deployment, e));
+    f64::from(model.expert_layers()) * count * model.expert_parameters() * deployment.matrix_bytes()
 }
 
 /// Of matrices that every GPU keeps whole: latent attention's first projections and the indexer.
@@ -118,7 +126,8 @@ fn padding_bytes(deployment: &Deployment) -> f64 {
     let inner = f64::from(e.hidden.div_ceil(tensor).next_multiple_of(MXFP4_EXPERT));
     let filled = model.mlp_matrices() * width * inner;
     let more = filled - model.expert_parameters() / f64::from(tensor);
-    let count = e.count.div_ceil(deployment.expert_layout.groups(deployment.tensor_parallel));
+    let layout = deployment.expert_layout;
+    let count = (e.count + layout.redundant).div_ceil(layout.groups(deployment.tensor_parallel));
     f64::from(model.expert_layers()) * f64::from(count) * more * WeightFormat::Mxfp4.bytes()
 }
 

@@ -1,7 +1,7 @@
 //! Data-parallel ranks: engines with a waiting queue and a KV cache of their own that together are one replica.
 
 /// The data-parallel ranks of a replica (`--data-parallel-size`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DataParallel {
     /// How many; at least 1.
     pub ranks: u32,
@@ -30,10 +30,22 @@ impl DataParallel {
 }
 
 /// How ranks run forward passes together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lockstep {
     /// Passes from one at which all ranks ask each other whether any has work to the next (`dp_sync_interval`); at least 1.
     pub sync_interval: u32,
+    /// How experts are rearranged; `None`: they stay where they are.
+    pub rearranging: Option<Rearranging>,
+}
+
+/// How the experts of all ranks are rearranged by their loads (vLLM's EPLB, vllm/distributed/eplb/eplb_state.py).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rearranging {
+    /// Passes from one rearrangement to the next (`step_interval`), dummy ones included; at least 1. The first comes after a quarter of
+    /// them.
+    pub step_interval: u32,
+    /// How long a pass waits for the weights that move, microseconds; 0 where they move beside passes (`use_async`).
+    pub pause_us: f64,
 }
 
 /// Which rank of a replica gets a request.

@@ -4,7 +4,8 @@ use servescope_cost::{Batch, BatchCost, LinearDecode, RankRows};
 
 use super::Fleet;
 use super::events::Event;
-use crate::record::timeline::DummyBatches;
+use crate::ranks::passes::Passes;
+use crate::record::timeline::{DummyBatches, Rearrangement};
 use crate::replica_index::ReplicaIndex;
 
 impl Fleet {
@@ -64,7 +65,11 @@ impl Fleet {
             slot.map_or(1, |slot| self.pipelines[rank].batches[slot as usize].batch().rows())
         };
         let rows: Vec<u32> = slots.iter().map(rows_of).collect();
-        let rank_rows = RankRows { all: rows.iter().sum(), most: rows.into_iter().max().unwrap_or(1) };
+        let group = self.groups[usize::from(self.replicas[ranks[0]].life.replica)].passes.as_mut();
+        let are_balanced = group.as_ref().is_some_and(|passes| passes.are_balanced);
+        let pause_us = group.and_then(Passes::rearranges);
+        let rank_rows =
+            RankRows { all: rows.iter().sum(), most: rows.into_iter().max().unwrap_or(1), are_balanced };
         let dummy_us = dummy_us(&*self.pool_of(ranks[0]).cost, rank_rows);
         let mut ends_us = Vec::new();
         for &(rank, slot) in &slots {
@@ -74,7 +79,12 @@ impl Fleet {
                 self.begin_iteration(rank, slot, now_us)
             }));
         }
-        let end_us = ends_us.iter().copied().fold(now_us, f64::max);
+        let computed_us = ends_us.iter().copied().fold(now_us, f64::max);
+        let end_us = computed_us + pause_us.unwrap_or(0.0);
+        if pause_us.is_some() {
+            let replica = self.replicas[ranks[0]].life.replica;
+            self.record.rearrangements.push(Rearrangement { replica, start_us: computed_us, end_us });
+        }
         for (&(rank, slot), own_end_us) in slots.iter().zip(ends_us) {
             if let Some(slot) = slot {
                 self.stretch(rank, slot, end_us - own_end_us);

@@ -43,6 +43,8 @@ pub enum Cause {
     StaticBatch,
     /// Another data-parallel rank took longer for a forward pass that all run together.
     OtherRanks,
+    /// A forward pass waited for weights of experts that were rearranged by their loads.
+    ExpertRearrangement,
     /// Its prefill took longer than alone because other requests were in the same iterations.
     SharedPrefill,
     /// Its decoding took longer than alone because of the other requests in the batch.
@@ -55,7 +57,7 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause, in the order in which a request meets them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::RateLimit,
         Self::GatewayQueue,
         Self::KvMemory,
@@ -76,6 +78,7 @@ impl Cause {
         Self::IdlePoll,
         Self::StaticBatch,
         Self::OtherRanks,
+        Self::ExpertRearrangement,
         Self::SharedPrefill,
         Self::BatchSize,
         Self::OwnPrefill,
@@ -105,6 +108,7 @@ impl Cause {
             Self::IdlePoll => "idle_poll",
             Self::StaticBatch => "static_batch",
             Self::OtherRanks => "other_ranks",
+            Self::ExpertRearrangement => "expert_rearrangement",
             Self::SharedPrefill => "shared_prefill",
             Self::BatchSize => "batch_size",
             Self::OwnPrefill => "own_prefill",

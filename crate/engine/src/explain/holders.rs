@@ -51,6 +51,7 @@ impl HeldResource {
             | Cause::KvLink
             | Cause::IdlePoll
             | Cause::OtherRanks
+            | Cause::ExpertRearrangement
             | Cause::OwnPrefill
             | Cause::OwnDecode => None,
         }

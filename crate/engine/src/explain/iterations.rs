@@ -11,7 +11,7 @@ use crate::record::request_phases::{all_stages_us, prefill_in_iteration_us};
 use crate::record::timeline::{IterationRun, Iterations};
 use crate::report::Report;
 
-/// Nanoseconds of adapter loads, KV copies, prompts of other requests and waiting for other ranks, out of the `busy` nanoseconds
+/// Nanoseconds of adapter loads, KV copies, prompts of other requests, waiting for other ranks and for experts, out of the `busy` nanoseconds
 /// of iterations.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Shares {
@@ -19,6 +19,7 @@ pub(super) struct Shares {
     pub(super) copying: f64,
     pub(super) prefill: f64,
     pub(super) ranks: f64,
+    pub(super) moves: f64,
     pub(super) busy: u64,
 }
 
@@ -73,6 +74,7 @@ impl IterationTable {
             before.copying += own.copying;
             before.prefill += own.prefill;
             before.ranks += own.ranks;
+            before.moves += own.moves;
             before.busy += own.busy;
         }
         table
@@ -92,6 +94,7 @@ impl IterationTable {
             sums.copying += run.own.copying;
             sums.prefill += run.own.prefill;
             sums.ranks += run.own.ranks;
+            sums.moves += run.own.moves;
             return sums;
         }
         let at = busy as f64;
@@ -104,6 +107,7 @@ impl IterationTable {
             let share = (at - load - copying) / rest;
             sums.prefill += run.own.prefill * share;
             sums.ranks += run.own.ranks * share;
+            sums.moves += run.own.moves * share;
         }
         sums
     }
@@ -116,6 +120,7 @@ impl IterationTable {
             copying: to.copying - from.copying,
             prefill: to.prefill - from.prefill,
             ranks: to.ranks - from.ranks,
+            moves: to.moves - from.moves,
             busy: to.busy - from.busy,
         }
     }
@@ -149,6 +154,10 @@ fn shares(report: &Report, iterations: &Iterations, run: &IterationRun) -> Share
     let copying = (run.copying_us * 1e3).min(busy as f64 - load);
     let ranks = (run.waited_us * 1e3).min(busy as f64 - load - copying);
     let rest = busy as f64 - load - copying - ranks;
+    let group = report.replicas[run.replica.index()].replica;
+    let moving_us = report.timeline.rearranging_us(group, run.end_us - run.waited_us, run.end_us);
+    let moves = (moving_us * 1e3).min(ranks);
+    let ranks = ranks - moves;
     let prefill = if run.decodes == 0 {
         rest
     } else if run.prompts > 0 {
@@ -157,7 +166,7 @@ fn shares(report: &Report, iterations: &Iterations, run: &IterationRun) -> Share
     } else {
         0.0
     };
-    Shares { load, copying, prefill, ranks, busy }
+    Shares { load, copying, prefill, ranks, moves, busy }
 }
 
 /// How long requests take alone on a replica of a pool.

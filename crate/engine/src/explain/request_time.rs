@@ -43,8 +43,14 @@ impl RequestTime {
 }
 
 /// The causes of [`WhyTables::shared`].
-const SHARED: [Cause; 5] =
-    [Cause::AdapterLoading, Cause::Swap, Cause::PrefillStall, Cause::OtherRanks, Cause::RunningIteration];
+const SHARED: [Cause; 6] = [
+    Cause::AdapterLoading,
+    Cause::Swap,
+    Cause::PrefillStall,
+    Cause::OtherRanks,
+    Cause::ExpertRearrangement,
+    Cause::RunningIteration,
+];
 
 /// What happens to a request that has begun.
 #[derive(Debug, Clone, Copy)]
@@ -343,7 +349,9 @@ impl<'a> WhyTables<'a> {
         }
         let cost = &*self.report.pool(replica).cost;
         if cost.stages() == 1 {
-            take(Cause::OtherRanks, self.iterations[usize::from(replica)].between(from, to).ranks);
+            let shares = self.iterations[usize::from(replica)].between(from, to);
+            take(Cause::OtherRanks, shares.ranks);
+            take(Cause::ExpertRearrangement, shares.moves);
         }
         let chunk = Chunk { kv_tokens: phase.from_token, tokens: phase.tokens };
         let own = AloneTimes::prefill_ns(cost, self.rank(id), chunk);
@@ -353,7 +361,7 @@ impl<'a> WhyTables<'a> {
 
     /// Its output. `times` are those in which it decodes, or could.
     fn decode(&self, id: usize, times: &[(u64, u64)], parts: &mut Vec<TimePart>) {
-        let shared: Vec<[u64; 5]> = times.iter().map(|&(from, to)| self.shared(id, from, to)).collect();
+        let shared: Vec<[u64; 6]> = times.iter().map(|&(from, to)| self.shared(id, from, to)).collect();
         let rest = |i: usize| times[i].1 - times[i].0 - shared[i].iter().sum::<u64>();
         let total: u64 = (0..times.len()).map(rest).sum();
         let own = self.own_decode_ns(id).min(total);
@@ -368,8 +376,8 @@ impl<'a> WhyTables<'a> {
         }
     }
 
-    /// Loading, copying, prompts of others, waiting for other ranks and time without an iteration, of a time in which it decodes.
-    fn shared(&self, id: usize, from: u64, to: u64) -> [u64; 5] {
+    /// Loading, copying, prompts of others, waiting for other ranks and for experts, and time without an iteration, of a time in which it decodes.
+    fn shared(&self, id: usize, from: u64, to: u64) -> [u64; 6] {
         let mut left = to - from;
         let mut take = |ns: f64| {
             let ns = (ns.max(0.0).round() as u64).min(left);
@@ -387,11 +395,11 @@ impl<'a> WhyTables<'a> {
                     sums[2] + iteration.prefill_us * 1e3,
                 ]
             });
-            return [take(sums[0]), take(sums[1]), take(sums[2]), 0, 0];
+            return [take(sums[0]), take(sums[1]), take(sums[2]), 0, 0, 0];
         }
         let shares = self.iterations[usize::from(self.report.replica(id))].between(from, to);
         let idle = (to - from).saturating_sub(shares.busy);
-        [take(shares.load), take(shares.copying), take(shares.prefill), take(shares.ranks), take(idle as f64)]
+        [shares.load, shares.copying, shares.prefill, shares.ranks, shares.moves, idle as f64].map(take)
     }
 
     /// How long its output takes alone, nanoseconds. The first token comes with its prompt, and one with each recomputation.

@@ -4,7 +4,7 @@
 //! rank without a batch runs a dummy one. A wave of passes begins with a request at any rank. At its first pass and at every
 //! so many further ones the ranks ask each other whether any has work; if none has, the wave ends.
 
-use crate::config::ranks::Lockstep;
+use crate::config::ranks::{Lockstep, Rearranging};
 
 /// After so many passes without a batch the requests that wait can never be scheduled: vLLM would run dummy batches without end, here
 /// the ranks are idle until another request comes.
@@ -20,6 +20,11 @@ pub(crate) struct Passes {
     waves: u32,
     /// Passes in a row in which no rank had a batch.
     empty: u32,
+    rearranging: Option<Rearranging>,
+    /// Passes since the experts were rearranged last.
+    since_rearranged: u32,
+    /// Whether they were.
+    pub(crate) are_balanced: bool,
     /// Whether a wave is under way.
     pub(crate) is_running: bool,
     /// Whether a pass is under way.
@@ -32,8 +37,12 @@ pub(crate) struct Passes {
 
 impl Passes {
     pub(crate) fn new(lockstep: Lockstep, ranks: usize) -> Self {
+        let interval = lockstep.rearranging.map_or(0, |own| own.step_interval);
         Self {
             sync_interval: lockstep.sync_interval.max(1),
+            rearranging: lockstep.rearranging,
+            since_rearranged: interval - interval / 4,
+            are_balanced: false,
             steps: 0,
             waves: 0,
             empty: 0,
@@ -47,6 +56,17 @@ impl Passes {
     /// The wave and the step of the pass that comes or is under way.
     pub(crate) fn step(&self) -> (u32, u32) {
         (self.waves, self.steps)
+    }
+
+    /// A pass runs; says how long it waits for weights of experts where they are rearranged with it, microseconds.
+    pub(crate) fn rearranges(&mut self) -> Option<f64> {
+        let own = self.rearranging?;
+        self.since_rearranged += 1;
+        (self.since_rearranged >= own.step_interval).then(|| {
+            self.since_rearranged = 0;
+            self.are_balanced = true;
+            own.pause_us
+        })
     }
 
     /// A pass is over; `any_batch`: whether a rank had one, `any_unfinished`: whether a rank has requests that it knows of. The wave

@@ -87,6 +87,17 @@ pub struct DummyBatches {
     pub passes: u32,
 }
 
+/// The experts that the ranks of a replica share are rearranged by their loads; what the weights take that move.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rearrangement {
+    /// Which replica, of the fleet's list of replicas with all their ranks.
+    pub replica: u16,
+    /// From when on a pass waits for the weights, microseconds.
+    pub start_us: f64,
+    /// Until when; at once where they move beside passes.
+    pub end_us: f64,
+}
+
 /// A running request is preempted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PreemptionEvent {
@@ -116,7 +127,7 @@ impl IterationRun {
         decode_tokens: 0,
         drafts: 0,
         drafted: 0,
-        rank_rows: RankRows { all: 0, most: 0 },
+        rank_rows: RankRows { all: 0, most: 0, are_balanced: false },
         waited_us: 0.0,
         fresh: 0,
         stalled: 0,
@@ -222,6 +233,8 @@ pub struct Timeline {
     pub kv_copies: Vec<KvCopy>,
     /// Passes of data-parallel ranks without a batch, in the order of their start.
     pub dummy_batches: Vec<DummyBatches>,
+    /// Rearrangements of experts, in order of time.
+    pub rearrangements: Vec<Rearrangement>,
     /// Iterations of the replicas in order of their start.
     pub iterations: Iterations,
     /// Preempted requests, in order of time.
@@ -231,6 +244,14 @@ pub struct Timeline {
 }
 
 impl Timeline {
+    /// How long passes of a replica waited for weights of experts between two times, microseconds.
+    pub(crate) fn rearranging_us(&self, replica: u16, start_us: f64, end_us: f64) -> f64 {
+        let from = self.rearrangements.partition_point(|row| row.end_us <= start_us);
+        let rows = self.rearrangements[from..].iter().take_while(|row| row.start_us < end_us);
+        let own = rows.filter(|row| row.replica == replica);
+        own.map(|row| row.end_us.min(end_us) - row.start_us.max(start_us)).sum()
+    }
+
     /// The end of the last iteration, microseconds; 0 where there was none.
     pub fn end_us(&self) -> f64 {
         self.iterations.end_us()

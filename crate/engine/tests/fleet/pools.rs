@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use servescope_engine::queue::QueueConfig;
 use servescope_engine::{
     ColdStart, CountChange, DataParallel, Fleet, FleetConfig, Lockstep, Outcome, Pool, PoolConfig,
-    RankChoice, Rejection, ReplicaIndex, Report, RouterKind, SchedulerKind,
+    RankChoice, Rearranging, Rejection, ReplicaIndex, Report, RouterKind, SchedulerKind,
 };
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -24,9 +24,14 @@ fn any_ranks() -> impl Strategy<Value = DataParallel> {
         Just(RankChoice::FewestRequests),
         Just(RankChoice::External),
     ];
-    let several = (2u32..5, prop::option::of(1u32..20), choice, 1u32..4);
-    let of = |(ranks, interval, choice, front_ends): (u32, Option<u32>, RankChoice, u32)| {
-        let lockstep = interval.map(|sync_interval| Lockstep { sync_interval });
+    let rearranging = prop::option::weighted(0.4, (1u32..40, prop_oneof![Just(0.0), 0.0..5_000.0f64]));
+    let lockstep = prop::option::of((1u32..20, rearranging));
+    let several = (2u32..5, lockstep, choice, 1u32..4);
+    let of = |(ranks, lockstep, choice, front_ends): (u32, Option<(u32, Option<(u32, f64)>)>, _, _)| {
+        let lockstep = lockstep.map(|(sync_interval, rearranging)| Lockstep {
+            sync_interval,
+            rearranging: rearranging.map(|(step_interval, pause_us)| Rearranging { step_interval, pause_us }),
+        });
         DataParallel { ranks, lockstep, choice, front_ends }
     };
     prop_oneof![Just(DataParallel::ONE), several.prop_map(of)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use servescope_engine::explain::cause::Cause;
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::{
-    DataParallel, Fleet, FleetConfig, Lockstep, Outcome, Pool, PoolConfig, RankChoice, Report, RouterKind,
-    SchedulerKind, VllmRules,
+    DataParallel, Fleet, FleetConfig, Lockstep, Outcome, Pool, PoolConfig, RankChoice, Rearranging, Report,
+    RouterKind, SchedulerKind, VllmRules,
 };
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -15,7 +15,7 @@ use crate::given::requests;
 
 const LOCKSTEP: DataParallel = DataParallel {
     ranks: 2,
-    lockstep: Some(Lockstep { sync_interval: 16 }),
+    lockstep: Some(Lockstep { sync_interval: 16, rearranging: None }),
     choice: RankChoice::RoundRobin,
     front_ends: 1,
 };
@@ -43,7 +43,7 @@ fn one_rank_is_an_engine() {
         (0..40).map(|i| (f64::from(i) * 3_000.0, 30 + i * 7, 5 + i % 9)).collect();
     let trace = at(&rows);
     let alone = run(&trace, DataParallel::ONE, true);
-    for lockstep in [None, Some(Lockstep { sync_interval: 16 })] {
+    for lockstep in [None, Some(Lockstep { sync_interval: 16, rearranging: None })] {
         let one = DataParallel { ranks: 1, lockstep, ..DataParallel::ONE };
         assert!(run(&trace, one, true) == alone, "{lockstep:?}");
     }
@@ -91,6 +91,28 @@ fn arrivals_join_at_the_next_pass() {
     assert_eq!(report.scheduled_us(1), Some(end_us));
     let time = WhyTables::of(&report).expect("decisions are kept").request(1).by_cause();
     assert_eq!(time[Cause::OtherRanks as usize], (end_us * 0.5e3).round() as u64, "{time:?}");
+}
+
+/// Every so many passes one waits for the weights of experts, at all ranks, and a request's time says so. The first comes after a
+/// quarter of the interval.
+#[test]
+fn passes_wait_for_experts_that_move() {
+    let trace = at(&[(0.0, 16, 40)]);
+    let with = |pause_us: f64| {
+        let rearranging = Some(Rearranging { step_interval: 16, pause_us });
+        let lockstep = Some(Lockstep { sync_interval: 16, rearranging });
+        run(&trace, DataParallel { lockstep, ..LOCKSTEP }, false)
+    };
+    let end_us = |report: &Report| report.results[0].finish_us.expect("it ends");
+    let (still, moved) = (run(&trace, LOCKSTEP, false), with(5_000.0));
+    // Of the 40 passes of the request the 4th, the 20th and the 36th.
+    assert_eq!(moved.timeline.rearrangements.len(), 3);
+    assert!((end_us(&moved) - end_us(&still) - 15_000.0).abs() < 1e-6);
+    let causes = WhyTables::of(&moved).expect("decisions are kept").request(0).by_cause();
+    assert_eq!(causes[Cause::ExpertRearrangement as usize], 15_000_000, "{causes:?}");
+    assert_eq!(causes[Cause::OtherRanks as usize], 0, "{causes:?}");
+    let beside = with(0.0);
+    assert_eq!((beside.timeline.rearrangements.len(), end_us(&beside)), (3, end_us(&still)));
 }
 
 /// Two replicas of two ranks: the router sees two addresses, or with ranks as addresses four.

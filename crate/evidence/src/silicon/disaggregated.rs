@@ -81,7 +81,7 @@ fn pool(
         replicas: count,
         data_parallel: DataParallel {
             ranks,
-            lockstep: (ranks > 1 && has_experts).then_some(Lockstep { sync_interval: 32 }),
+            lockstep: (ranks > 1 && has_experts).then_some(Lockstep { sync_interval: 32, rearranging: None }),
             choice: RankChoice::External,
             front_ends: 1,
         },

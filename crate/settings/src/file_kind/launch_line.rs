@@ -4,7 +4,7 @@
 
 use servescope_cost::models::Model;
 
-use super::speculative_config;
+use super::{eplb_config, speculative_config};
 use crate::diagnostic::Diagnostic;
 use crate::parameters::choices::CostKind;
 use crate::parameters::{Id, Value};
@@ -62,7 +62,7 @@ enum Meaning {
 }
 
 /// Flags, with the parameter of each.
-const FLAGS: [(&[&str], Id, Meaning); 44] = [
+const FLAGS: [(&[&str], Id, Meaning); 45] = [
     (&["tensor-parallel-size", "tp-size", "tp"], Id::TensorParallel, Meaning::Number),
     (&["pipeline-parallel-size", "pp-size", "pp"], Id::PipelineParallel, Meaning::Number),
     (&["data-parallel-size", "dp-size", "dp"], Id::DataParallel, Meaning::Number),
@@ -72,6 +72,7 @@ const FLAGS: [(&[&str], Id, Meaning); 44] = [
     (&["api-server-count"], Id::ApiServers, Meaning::Number),
     (&["enable-expert-parallel"], Id::ExpertParallel, Meaning::Switch),
     (&["ep-size", "expert-parallel-size", "ep"], Id::ExpertParallel, Meaning::AboveOne),
+    (&["enable-eplb"], Id::Eplb, Meaning::Switch),
     (&["all2all-backend"], Id::AllToAll, Meaning::Name),
     (&["max-num-seqs", "max-running-requests", "max-batch-size"], Id::MaxRunning, Meaning::Number),
     (&["max-num-batched-tokens", "max-num-tokens"], Id::BatchMaxTokens, Meaning::Number),
@@ -239,6 +240,7 @@ impl Server {
             settings.push(format!("{}=0", Id::Adapters.row().id));
         }
         let drafts = speculative_config::settings(text).filter(|_| self == Self::Vllm);
+        let balance = eplb_config::settings(text).filter(|_| self == Self::Vllm);
         settings.extend(model(&words).map(|model| format!("{}={model}", Id::FleetModel.row().id)));
         for (at, word) in words.iter().enumerate() {
             let Some(flag) = word.strip_prefix('-').map(|flag| flag.trim_start_matches('-')) else {
@@ -251,9 +253,14 @@ impl Server {
             let Some((_, id, meaning)) = FLAGS.iter().find(|(names, ..)| names.contains(&name)) else {
                 let is_known = NAMED.contains(&name)
                     || LORA_FLAGS.contains(&name)
-                    || drafts.is_some() && name == speculative_config::FLAG;
-                if word.starts_with("--") && !is_known {
-                    unknown.push(format!("--{flag}"));
+                    || drafts.is_some() && name == speculative_config::FLAG
+                    || balance.is_some() && name == eplb_config::FLAG;
+                let value = inline.or_else(|| words.get(at + 1).copied()).unwrap_or("");
+                let field = name.strip_prefix(eplb_config::FLAG).and_then(|field| field.strip_prefix('.'));
+                match field.and_then(|field| eplb_config::setting(field, value)) {
+                    Some(setting) => settings.push(setting),
+                    None if word.starts_with("--") && !is_known => unknown.push(format!("--{flag}")),
+                    None => {}
                 }
                 continue;
             };
@@ -269,6 +276,10 @@ impl Server {
             }
         }
         settings.extend(drafts.into_iter().flatten());
+        if let Some((fields, others)) = balance {
+            settings.extend(fields);
+            unknown.extend(others);
+        }
         if self == Self::Sglang {
             shared_by_ranks(&mut settings, words.iter().any(|word| word.starts_with(DP_ATTENTION)));
         }

@@ -33,6 +33,15 @@ pub(super) const FORMATS: &[Condition] = &[when_in(Id::CostKind, &["roofline", "
 /// Data-parallel ranks that can run every forward pass together.
 pub(super) const IN_LOCKSTEP: Condition =
     all(&[above(Id::DataParallel, 1.0), when_in(Id::SchedulerKind, &["vllm_v1", "sglang", "trtllm"])]);
+/// Whole experts lie on the GPUs of ranks that run together.
+pub(super) const SHARES_EXPERTS: Condition = all(&[
+    IN_LOCKSTEP,
+    when_in(Id::RankPasses, &["together"]),
+    when_in(Id::CostKind, &["roofline", "kernels"]),
+    when_in(Id::ExpertParallel, &["true"]),
+]);
+/// They are rearranged by their loads.
+pub(super) const BALANCES: Condition = all(&[SHARES_EXPERTS, when_in(Id::Eplb, &["true"])]);
 /// Prefill and decode are apart.
 pub(super) const APART: Condition = all(&[when_in(Id::Disaggregation, &["nixl"]), SPLITS]);
 /// There are replicas for both.

@@ -42,7 +42,7 @@ ids! {
 
     FleetGpu FleetModel TensorParallel PipelineParallel PeerAccess FleetNetwork Weights Unquantized QuantizedHead KvFormat KvPool
     MemoryPlan VllmVersion MemoryMargin KvCacheGib Replicas DataParallel RankPasses SyncInterval RankChoice ApiServers
-    ExpertParallel AllToAll Pools Disaggregation PrefillReplicas DecodePool DisaggregationPolicy DisaggregationThreshold IslTokens IslRatio
+    ExpertParallel AllToAll Eplb EplbRedundant EplbInterval EplbAsync EplbRate Pools Disaggregation PrefillReplicas DecodePool DisaggregationPolicy DisaggregationThreshold IslTokens IslRatio
     PrefillBusy DecodeBusy PrefillRouter TransferRate TransferBase TransferSharing DecodeRoute KvLoadFailure FailingLoads
 
     ScalingKind PoolSchedule ScalingMetric ScalingTarget OptimizationTarget ScalingTtft ScalingItl

@@ -118,7 +118,11 @@ impl Scenario {
             match kernels::cost(layout, kernels, kernels::overheads(self.kernel_engine()), synchronous) {
                 // Products of another format do not show how long these take.
                 Ok(cost) if !cost.has_borrowed_format() => {
-                    return Ok(cost.in_stages(deployment).capturing(captured));
+                    let cost = cost.in_stages(deployment).capturing(captured);
+                    return Ok(match self.expert_balance() {
+                        Some(balance) => cost.balancing(balance),
+                        None => cost,
+                    });
                 }
                 Ok(_) => {}
                 Err(table) => lack = Lack::Table(table),

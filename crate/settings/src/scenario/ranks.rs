@@ -1,7 +1,8 @@
 //! The scenario's data-parallel ranks, and how they share the experts of the model.
 
-use servescope_cost::ExpertLayout;
-use servescope_engine::{DataParallel, Lockstep};
+use servescope_cost::memory_plan::expert_bytes_of_gpu;
+use servescope_cost::{ExpertBalance, ExpertLayout};
+use servescope_engine::{DataParallel, Lockstep, Rearranging};
 
 use super::{CostKind, Scenario};
 use crate::diagnostic::Diagnostic;
@@ -43,10 +44,37 @@ impl Scenario {
         let sync_interval = self.whole(Id::SyncInterval);
         DataParallel {
             ranks,
-            lockstep: self.is_in_lockstep().then_some(Lockstep { sync_interval }),
+            lockstep: self
+                .is_in_lockstep()
+                .then(|| Lockstep { sync_interval, rearranging: self.rearranging() }),
             choice: self.chosen(choices::RANK_CHOICE),
             front_ends,
         }
+    }
+
+    /// Whether experts are rearranged by their loads.
+    fn rearranges_experts(&self) -> bool {
+        self.is_active(Id::Eplb) && self.flag(Id::Eplb) && self.model().experts.is_some()
+    }
+
+    fn rearranging(&self) -> Option<Rearranging> {
+        if !self.rearranges_experts() {
+            return None;
+        }
+        let deployment = self.deployment();
+        let groups = f64::from(deployment.expert_layout.groups(deployment.tensor_parallel));
+        let moved_bytes = expert_bytes_of_gpu(&deployment) * (1.0 - 1.0 / groups);
+        let pause_us = moved_bytes / (self.number(Id::EplbRate) * 1e3);
+        let pause_us = if self.flag(Id::EplbAsync) { 0.0 } else { pause_us };
+        Some(Rearranging { step_interval: self.whole(Id::EplbInterval), pause_us })
+    }
+
+    /// How evenly experts lie on GPUs; `None`: they stay where they are.
+    pub(super) fn expert_balance(&self) -> Option<ExpertBalance> {
+        let experts = self.model().experts.filter(|_| self.rearranges_experts())?;
+        let deployment = self.deployment();
+        let layout = deployment.expert_layout;
+        ExpertBalance::of(experts.count, layout.groups(deployment.tensor_parallel), layout.redundant)
     }
 
     /// How the experts lie on the GPUs of the ranks. What was timed by a profile has them all on each replica.
@@ -64,7 +92,8 @@ impl Scenario {
             return alone;
         }
         let all_to_all = self.chosen(choices::ALL_TO_ALL);
-        ExpertLayout { data_parallel: self.data_parallel_size(), all_to_all, ..alone }
+        let redundant = if self.rearranges_experts() { self.whole(Id::EplbRedundant) } else { 0 };
+        ExpertLayout { data_parallel: self.data_parallel_size(), all_to_all, redundant, ..alone }
     }
 
     /// What cannot be simulated of ranks that run together.
@@ -77,6 +106,22 @@ impl Scenario {
         if self.whole(Id::PipelineParallel) > 1 {
             let message = format!("{path}: ranks that run {together} have one pipeline stage here");
             return Some(Diagnostic::error("lockstep_in_stages", path, message));
+        }
+        if self.rearranges_experts() && self.expert_balance().is_none() {
+            let (deployment, redundant) = (self.deployment(), self.whole(Id::EplbRedundant));
+            let gpus = deployment.expert_layout.groups(deployment.tensor_parallel);
+            let experts = deployment.model.experts.map_or(0, |experts| experts.count);
+            let path = Id::EplbRedundant.row().id;
+            let message = format!(
+                "{path}: {gpus} GPUs cannot share {experts} experts and {redundant} further copies evenly, which vLLM refuses to start with"
+            );
+            let error = Diagnostic::error("experts_not_even", path, message);
+            return Some(
+                error
+                    .number("gpus", gpus.into())
+                    .number("experts", experts.into())
+                    .number("redundant", redundant.into()),
+            );
         }
         (self.is_active(Id::HostCacheGib) && self.number(Id::HostCacheGib) > 0.0).then(|| {
             let message = format!("{path}: ranks that run {together} have no host KV cache here");

@@ -129,6 +129,7 @@ export const diagnostics = area('diagnostics', {
   disaggregation_groups: 'KV transfer is simulated for models whose layers all keep every token; this one has layers with a window or a state.',
   disaggregation_differs: 'Prefill and decode replicas need the same scheduler, model, KV format and KV block size.',
   prefill_replicas_cut: '{value} of the replicas compute prompts, so that one is left to decode.',
+  experts_not_even: '{gpus} GPUs cannot share {experts} experts and {redundant} further copies evenly; vLLM refuses to start with them.',
   lockstep_in_stages: 'Data-parallel ranks that run every pass together have one pipeline stage here: set pipeline parallelism to 1, or let ranks run each by itself.',
   lockstep_with_host_cache: 'Data-parallel ranks that run every pass together have no host KV cache here: set its size to 0, or let ranks run each by itself.',
   needs_table: 'The operator profile of {model} on {gpu} is not on this device yet and could not be downloaded. It is downloaded once there is a network; the other iteration-time models do not need it.',

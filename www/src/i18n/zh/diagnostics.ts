@@ -125,6 +125,7 @@ export const diagnostics: Translation<typeof english> = {
   disaggregation_groups: '只有所有层都保留全部 token 的模型才能模拟 KV 传输；这个模型有带窗口或状态的层。',
   disaggregation_differs: '预填充副本与解码副本须有相同的调度器、模型、KV 格式与 KV 块大小。',
   prefill_replicas_cut: '有 {value} 个副本计算提示词，以便留下一个解码。',
+  experts_not_even: '{gpus} 个 GPU 不能均分 {experts} 个专家和 {redundant} 个额外副本；vLLM 拒绝这样启动。',
   lockstep_in_stages: '一起执行前向的数据并行 rank 在这里只有一个流水线阶段：请把流水线并行度设为 1，或让各 rank 各自运行。',
   lockstep_with_host_cache: '一起执行前向的数据并行 rank 在这里没有主机 KV 缓存：请把其大小设为 0，或让各 rank 各自运行。',
   needs_table: '{model} 在 {gpu} 上的算子 profile 还不在本机，且下载失败。网络恢复后会自动下载；其他耗时模型不需要它。',
