@@ -1853,6 +1853,10 @@ export type RankUse = {
   dummy_share: number,
   /** The share in which a rank with a batch waited for a slower one. */
   waited_share: number,
+  /** How often the experts of a replica were rearranged. */
+  rearrangements: number,
+  /** The share in which a rank with a batch waited for weights of experts that moved. */
+  rearranging_share: number,
 };
 
 /** A measured run. */

@@ -162,11 +162,16 @@ fn engine_lines(run: &Summary, users: ServiceFairness) -> Vec<(&'static str, Str
         ));
     }
     if let Some(ranks) = &run.ranks {
-        let [dummy, waited] = [ranks.dummy_share, ranks.waited_share].map(|share| percent(Some(share)));
+        let shares = [ranks.dummy_share, ranks.waited_share, ranks.rearranging_share];
+        let [dummy, waited, moving] = shares.map(|share| percent(Some(share)));
+        let rearranged = match ranks.rearrangements {
+            0 => String::new(),
+            count => format!(", {moving} waiting for experts that move ({count} rearrangements)"),
+        };
         lines.push((
             "ranks",
             format!(
-                "{} run every pass together: {dummy} of their time are dummy batches, {waited} waiting for a slower rank",
+                "{} run every pass together: {dummy} of their time are dummy batches, {waited} waiting for a slower rank{rearranged}",
                 ranks.ranks
             ),
         ));

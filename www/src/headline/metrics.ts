@@ -46,6 +46,7 @@ export const METRICS: readonly Metric[] = [
     { id: 'speculation.acceptance_length', says: 'metric.note.acceptance_length', kind: 'number', of: (summary) => summary.speculation?.acceptance_length ?? null },
     { id: 'ranks.dummy_share', says: 'metric.note.dummy_batches', kind: 'share', of: (summary) => summary.ranks?.dummy_share ?? null },
     { id: 'ranks.waited_share', says: 'metric.note.waits_for_ranks', kind: 'share', of: (summary) => summary.ranks?.waited_share ?? null },
+    { id: 'ranks.rearranging_share', says: 'metric.note.rearranging', kind: 'share', of: (summary) => summary.ranks?.rearranging_share || null },
     { id: 'speculation.rejected_tokens', says: 'metric.note.rejected_drafts', kind: 'count', of: (summary) => summary.speculation?.rejected_tokens ?? null },
   ]),
   metric('kv.peak_usage', 'share', '', 'neither', (summary) => summary.kv.peak_usage, [

@@ -97,7 +97,7 @@ function compare(one: number, sign: string, other: number): boolean {
   }
 }
 
-const SHARES = /\.(expected_error\.(?:ttft|tpot)|mean_usage|peak_usage|busy|attainment|attainment_all|hit_rate|hit_share|dummy_share|waited_share|acceptance_rate|share)$/;
+const SHARES = /\.(expected_error\.(?:ttft|tpot)|mean_usage|peak_usage|busy|attainment|attainment_all|hit_rate|hit_share|dummy_share|waited_share|rearranging_share|acceptance_rate|share)$/;
 
 /** How a term's value is written: a metric in its unit, anything computed of several as a number. */
 export function kindOf(text: string): NumberKind {

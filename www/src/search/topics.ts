@@ -28,13 +28,13 @@ export const LIMITS: readonly Limit[] = [
     words: 'disaggregate disaggregated disaggregation P/D PD split prefill pool decode pool DistServe Splitwise Mooncake NIXL KV transfer Dynamo 分离 解耦 分池 PD分离',
   },
   {
-    id: 'expert_balance', row: 'redundant experts, two-batch overlap, and ranks over several nodes',
-    title: { en: 'Redundant experts (EPLB) and two-batch overlap: not modelled', zh: '冗余专家 (EPLB) 与双批重叠：未建模' },
+    id: 'expert_balance', row: 'two-batch overlap, loads of experts that drift, and ranks over several nodes',
+    title: { en: 'Two-batch overlap, and loads of experts that drift: not modelled', zh: '双批重叠与漂移的专家负载：未建模' },
     instead: {
-      en: 'Data-parallel ranks and expert parallelism are simulated: set the ranks of a replica. Experts are loaded as in the measured tables, and one batch is computed at a time.',
-      zh: '数据并行 rank 与专家并行均已模拟：请设置副本的 rank 数。专家的负载与实测表相同，同一时间只计算一个批次。',
+      en: 'Data-parallel ranks, expert parallelism and EPLB are simulated: set the ranks of a replica. Experts are loaded as in the measured tables, and one batch is computed at a time.',
+      zh: '数据并行 rank、专家并行与 EPLB 均已模拟：请设置副本的 rank 数。专家的负载与实测表相同，同一时间只计算一个批次。',
     },
-    words: 'EPLB redundant experts load balancing two-batch overlap TBO DBO dual batch wide EP multi-node 冗余专家',
+    words: 'two-batch overlap TBO DBO dual batch wide EP multi-node drift 双批重叠',
   },
   {
     id: 'speculation', row: 'speculative decoding of other schedulers and by other methods',
@@ -284,6 +284,7 @@ export const PARAMETER_WORDS: Readonly<Record<string, string>> = {
   'fleet.failures.at_s': 'failure failures crash restart kill spot preemption node failure 故障 崩溃 重启',
   'fleet.failures.mtbf_s': 'MTBF mean time between failures reliability 平均故障间隔 可靠性',
   'fleet.disaggregation.kind': 'disaggregated prefill decode split PD NIXL kv-transfer-config 分离 PD分离',
+  'fleet.enable_eplb': 'EPLB expert load balancing redundant experts rearrange imbalance hot experts 冗余专家 专家均衡',
   'fleet.data_parallel_size': 'data parallel size DP dp_size DP attention data-parallel attention ranks 数据并行',
   'fleet.enable_expert_parallel': 'EP MoE mixture of experts expert parallelism wide EP 专家并行 混合专家',
   'fleet.all2all_backend': 'all-to-all all2all DeepEP dispatch combine 全互换',

@@ -252,7 +252,9 @@ mod tests {
         assert_eq!(reported(&scenario, Id::Router), ["fleet.replicas=2"]);
         for &id in Id::ALL {
             let changes = remedy(&scenario, &page(None), id).unwrap_or_default();
-            assert!(changes.len() <= 5, "{}: {changes:?}", id.row().id);
+            // Experts that wait to be moved need ranks, expert parallelism and measured kernels before.
+            let most = if id.row().id.starts_with("fleet.eplb.") { 7 } else { 5 };
+            assert!(changes.len() <= most, "{}: {changes:?}", id.row().id);
         }
     }
 

@@ -253,6 +253,7 @@ export const page = area('page', {
   'metric.note.host_hit_rate': 'host memory hit rate {value}',
   'metric.note.acceptance_length': '{value} tokens a verification',
   'metric.note.dummy_batches': '{value} of the ranks’ time in dummy batches',
+  'metric.note.rearranging': '{value} waiting for experts that move',
   'metric.note.waits_for_ranks': '{value} waiting for slower ranks',
   'metric.note.rejected_drafts': '{value} rejected drafts',
   'metric.missing': 'too few samples',

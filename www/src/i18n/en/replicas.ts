@@ -57,7 +57,7 @@ export const replicas = area('replicas', {
   'empty.no_peak': 'This iteration-time model has times only: neither the FLOPs and bytes of an iteration nor the peaks of the GPU.',
   'empty.no_preemptions': 'No request was preempted.',
   'role.mixed': 'both',
-  'role.lanes.stalled': 'waits for other ranks',
+  'role.lanes.stalled': 'waits for other ranks or experts',
   'role.linear': 'matrix products',
   'role.pointwise': 'norms, activations',
   'role.communication': 'communication',

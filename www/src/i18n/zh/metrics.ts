@@ -64,6 +64,8 @@ export const metrics: Translation<typeof english> = {
   'metric.ranks.ranks': '数据并行 rank 数',
   'metric.ranks.passes': 'rank 的前向次数',
   'metric.ranks.dummy_share': '空批次的时间占比',
+  'metric.ranks.rearrangements': '专家重排次数',
+  'metric.ranks.rearranging_share': '等待移动的专家的时间占比',
   'metric.ranks.waited_share': '等待更慢 rank 的时间占比',
   'metric.kv_transfer.requests': '分离处理的请求数',
   'metric.kv_transfer.share': '分离处理的请求占比',

@@ -253,6 +253,7 @@ export const page: Translation<typeof english> = {
   'metric.note.host_hit_rate': '主机内存命中率 {value}',
   'metric.note.acceptance_length': '每次验证 {value} 个 token',
   'metric.note.dummy_batches': 'rank 的时间有 {value} 在执行空批次',
+  'metric.note.rearranging': '{value} 在等待移动的专家',
   'metric.note.waits_for_ranks': '{value} 在等待更慢的 rank',
   'metric.note.rejected_drafts': '{value} 个草稿被拒绝',
   'metric.missing': '样本太少',

@@ -57,7 +57,7 @@ export const replicas: Translation<typeof english> = {
   'empty.no_peak': '该耗时模型只给出时间，没有一次迭代的计算量与访存量，也没有 GPU 的峰值。',
   'empty.no_preemptions': '没有请求被抢占。',
   'role.mixed': '两者兼有',
-  'role.lanes.stalled': '等待其他 rank',
+  'role.lanes.stalled': '等待其他 rank 或专家',
   'role.linear': '矩阵乘',
   'role.pointwise': '归一化与激活',
   'role.communication': '通信',
