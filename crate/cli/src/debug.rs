@@ -59,7 +59,7 @@ pub(crate) struct DebugArguments {
 
 fn after_help() -> String {
     format!(
-        "A step is a decision of the gateway or of a scheduler, or the loading of adapters. With --at, --request, --next, \
+        "A step is a decision of the gateway, of a scheduler or of an autoscaler, the loading of adapters, or a failure of a replica. With --at, --request, --next, \
          --step-number or --steps the steps are printed and the program ends. Otherwise it shows the first step, or the one that the \
          address of --link names, and reads \
          commands from standard input, one a line, with a prompt where that is a terminal:\n\n{COMMANDS}"

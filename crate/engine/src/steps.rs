@@ -12,6 +12,7 @@ pub use crate::engine::stepping::ReplicaTotals;
 use crate::gateway::proxy::snapshot::GatewaySnapshot;
 use crate::record::decisions::passes::{AdapterLoad, QueuePass};
 use crate::record::decisions::{Decision, Verdict};
+use crate::record::failures::ReplicaFailure;
 use crate::record::scaling::ScalingDecision;
 use crate::replica::snapshot::ReplicaSnapshot;
 use crate::report::Report;
@@ -25,6 +26,8 @@ pub enum DebugStep {
     Load(AdapterLoad),
     /// An autoscaler decided.
     Scaling(ScalingDecision),
+    /// A replica failed.
+    Failure(ReplicaFailure),
 }
 
 impl DebugStep {
@@ -34,6 +37,7 @@ impl DebugStep {
             Self::Decision(decision) => decision.time_us,
             Self::Load(load) => load.time_us,
             Self::Scaling(decision) => decision.time_us,
+            Self::Failure(failure) => failure.time_us,
         }
     }
 
@@ -42,7 +46,7 @@ impl DebugStep {
         match self {
             Self::Decision(decision) => decision.replica(),
             Self::Load(load) => Some(load.replica),
-            Self::Scaling(_) => None,
+            Self::Scaling(_) | Self::Failure(_) => None,
         }
     }
 }
@@ -60,6 +64,8 @@ pub enum DebugStepKind {
     Drafts,
     /// An autoscaler changes the number of replicas.
     Scaling,
+    /// A replica fails.
+    Failure,
 }
 
 impl DebugStepKind {
@@ -67,6 +73,7 @@ impl DebugStepKind {
         match (self, step) {
             (Self::Load, DebugStep::Load(_)) => true,
             (Self::Scaling, DebugStep::Scaling(decision)) => decision.is_action(),
+            (Self::Failure, DebugStep::Failure(_)) => true,
             (Self::Rejection, DebugStep::Decision(decision)) => {
                 matches!(decision.verdict, Verdict::Rejected(_) | Verdict::TimedOut)
             }
@@ -125,17 +132,18 @@ impl Recording {
         let loads = self.fleet.adapter_loads().to_vec();
         let report = self.fleet.finish();
         let decisions = report.decisions.as_deref().unwrap_or_default();
-        let steps = merged(decisions, &loads, &report.scaling);
+        let steps = merged(decisions, &loads, &report);
         (report, DebugSteps { start: self.start, steps, sent, cursor: None })
     }
 }
 
-/// All steps in order of time: at equal times those before a replica was chosen, autoscalers behind them, then replica by replica,
-/// loads behind the decisions.
-fn merged(decisions: &[Decision], loads: &[AdapterLoad], scaling: &[ScalingDecision]) -> Vec<DebugStep> {
+/// All steps in order of time: at equal times those before a replica was chosen, autoscalers and failures behind them, then replica by
+/// replica, loads behind the decisions.
+fn merged(decisions: &[Decision], loads: &[AdapterLoad], report: &Report) -> Vec<DebugStep> {
     let mut steps: Vec<DebugStep> = decisions.iter().copied().map(DebugStep::Decision).collect();
     steps.extend(loads.iter().copied().map(DebugStep::Load));
-    steps.extend(scaling.iter().copied().map(DebugStep::Scaling));
+    steps.extend(report.scaling.iter().copied().map(DebugStep::Scaling));
+    steps.extend(report.failures.iter().copied().map(DebugStep::Failure));
     let place = |step: &DebugStep| step.replica().map_or(0, |replica| u32::from(replica.get()) + 1);
     steps.sort_by(|a, b| a.time_us().total_cmp(&b.time_us()).then(place(a).cmp(&place(b))));
     steps
@@ -204,7 +212,7 @@ impl DebugSteps {
         let mut state = match step {
             DebugStep::Decision(_) => cursor.of_decision(step.replica(), nth),
             DebugStep::Load(load) => cursor.of_load(load.replica, nth),
-            DebugStep::Scaling(_) => StepState::default(),
+            DebugStep::Scaling(_) | DebugStep::Failure(_) => StepState::default(),
         };
         state.totals.clone_from(&cursor.totals);
         if let Some(sent) = &self.sent {
@@ -269,6 +277,7 @@ impl Cursor {
             DebugStep::Load(load) => self.loads(load.replica).count() >= count,
             DebugStep::Decision(_) => self.decisions(step.replica()).count() >= count,
             DebugStep::Scaling(_) => self.fleet.scalings_at(self.time_us) >= count,
+            DebugStep::Failure(_) => self.fleet.failures_at(self.time_us) >= count,
         }
     }
 

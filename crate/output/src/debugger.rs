@@ -125,12 +125,13 @@ pub fn step_kind(name: &str) -> Option<DebugStepKind> {
         "load" => Some(DebugStepKind::Load),
         "drafts" => Some(DebugStepKind::Drafts),
         "scaling" => Some(DebugStepKind::Scaling),
+        "failure" => Some(DebugStepKind::Failure),
         _ => None,
     }
 }
 
 /// The names of the kinds of steps.
-pub const STEP_KINDS: [&str; 5] = ["rejection", "preemption", "load", "drafts", "scaling"];
+pub const STEP_KINDS: [&str; 6] = ["rejection", "preemption", "load", "drafts", "scaling", "failure"];
 
 fn kind_name(kind: DebugStepKind) -> &'static str {
     match kind {
@@ -139,6 +140,7 @@ fn kind_name(kind: DebugStepKind) -> &'static str {
         DebugStepKind::Load => "load",
         DebugStepKind::Drafts => "drafts",
         DebugStepKind::Scaling => "scaling",
+        DebugStepKind::Failure => "failure",
     }
 }
 
@@ -274,6 +276,7 @@ impl Debugger {
         let life = step.replica().and_then(|replica| self.report.replicas.get(replica.index()));
         let pool = match step {
             DebugStep::Scaling(decision) => usize::from(decision.pool),
+            DebugStep::Failure(failure) => usize::from(self.report.replicas[failure.replica.index()].pool),
             _ => life.map_or(0, |life| usize::from(life.pool)),
         };
         let context = view::StepContext {

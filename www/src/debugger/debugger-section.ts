@@ -14,7 +14,7 @@ import { ganttOf } from './gantt.js';
 import { adapterName, partsOfStep } from './step-parts.js';
 import './debugger.css';
 
-const KINDS = ['rejection', 'preemption', 'load', 'drafts', 'scaling'] as const;
+const KINDS = ['rejection', 'preemption', 'load', 'drafts', 'scaling', 'failure'] as const;
 
 const NAMES: readonly string[] = ['request', 'other', 'adapter', 'user', 'replica'];
 

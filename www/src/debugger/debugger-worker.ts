@@ -9,7 +9,7 @@ import type { Reply } from '../simulation/worker-link.js';
 
 export type Way = 'by' | 'to' | 'time' | 'request' | 'next' | 'previous';
 /** Of what kind the next or the previous step is; '' for the other ways. */
-export type StepKind = '' | 'rejection' | 'preemption' | 'load' | 'drafts' | 'scaling';
+export type StepKind = '' | 'rejection' | 'preemption' | 'load' | 'drafts' | 'scaling' | 'failure';
 export interface Prepare { kind: 'prepare'; scenario: ScenarioPatch; inputs: Inputs }
 export interface Go { kind: 'go'; way: Way; number: number; of: StepKind }
 type ToDebugger = Start | ((Prepare | Go) & { ticket: number });

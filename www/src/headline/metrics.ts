@@ -20,7 +20,7 @@ export interface Note {
   /** Path in the summary; also the public hook. */
   id: string;
   /** A message with `{value}`. */
-  says: `metric.note.${'pool_tokens' | 'hit_rate' | 'host_hit_rate' | 'acceptance_length' | 'rejected_drafts' | 'dummy_batches' | 'waits_for_ranks'}`;
+  says: `metric.note.${'pool_tokens' | 'hit_rate' | 'host_hit_rate' | 'acceptance_length' | 'rejected_drafts' | 'dummy_batches' | 'waits_for_ranks' | 'rearranging'}`;
   kind: NumberKind;
   of(summary: Summary): number | null;
 }

@@ -80,6 +80,11 @@ impl Fleet {
         self.record.scaling.iter().rev().take_while(|decision| decision.time_us == time_us).count()
     }
 
+    /// How many replicas failed at a time.
+    pub(crate) fn failures_at(&self, time_us: f64) -> usize {
+        self.record.failures.iter().rev().take_while(|failure| failure.time_us == time_us).count()
+    }
+
     /// The requests that clients sent, in that order, where some are held.
     pub(crate) fn sent(&self) -> Option<&[RequestId]> {
         self.frontend.sent()

@@ -48,6 +48,8 @@ pub const CODES: &[&str] = &[
     "adapter_loading",
     "kv_connector",
     "autoscaling",
+    "failures",
+    "streaming_input",
     "fcfs",
     "lifo",
     "sjf",
@@ -229,6 +231,8 @@ pub(crate) const LOADING: Rule =
     rule("adapter_loading", "adapter loading", ADAPTERS, "crate/engine/src/replica/adapters.rs");
 
 /// An autoscaler decides.
+pub(crate) const FAILURE: Rule =
+    rule("failures", "failures of replicas", AUTOSCALING, "crate/engine/src/engine/failures.rs");
 pub(crate) const SCALING: Rule =
     rule("autoscaling", "autoscaling", AUTOSCALING, "crate/engine/src/scaling.rs");
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use servescope_engine::decisions::{Decision, Test, Verdict};
-use servescope_engine::{ScalingDecision, ScalingInput, ScalingLimit};
+use servescope_engine::{ReplicaFailure, ScalingDecision, ScalingInput, ScalingLimit};
 use servescope_settings::diagnostic::Param;
 
 /// A sentence.
@@ -154,6 +154,10 @@ pub const SENTENCES: &[(&str, &str)] = &[
     (
         "scaled_unseen",
         "The autoscaler has read nothing yet. Replicas ready: {ready}, starting: {starting}; the number stays.",
+    ),
+    (
+        "replica_failed",
+        "Replica {replica} fails. Requests that waited or ran there and are lost: {requests}. Another one starts in its place.",
     ),
     ("scaling_none", "Replicas that there are to be: {have}, as the rule wishes."),
     ("scaling_min", "Replicas that there are to be: {have}, the fewest that are allowed (wish: {need})."),
@@ -335,6 +339,12 @@ pub(crate) fn test(decision: &Decision, sums_prompts: bool) -> Option<Sentence> 
         params.extend(decision.on_behalf_of().map(|other| ("other", number(other.get()))));
     }
     Some(Sentence::new(code, params))
+}
+
+/// A replica that fails, with what is lost.
+pub(crate) fn failure(failure: &ReplicaFailure) -> Sentence {
+    let replica = ("replica", number(u32::from(failure.replica.get())));
+    Sentence::new("replica_failed", [replica, ("requests", number(failure.lost))])
 }
 
 /// What the rule of an autoscaler read, and what it wishes for.

@@ -163,6 +163,28 @@ fn a_step_stops_where_a_request_is_padded() {
     assert_eq!(debugger.view().unwrap().verdict, "drafts_padded");
 }
 
+/// A failure is a step with what it cost, in time with what was decided then.
+#[test]
+fn failures_of_replicas_are_steps() {
+    let mut debugger = debugger(&[
+        ("fleet.replicas", "2"),
+        ("fleet.failures.at_s", "4,9"),
+        ("fleet.cold_start.delay_s", "3"),
+    ]);
+    let failures = debugger.report().failures.clone();
+    assert_eq!(failures.len(), 2);
+    for failure in failures {
+        debugger.go(Move::Next(DebugStepKind::Failure)).unwrap();
+        let view = debugger.view().unwrap();
+        assert_eq!((view.time_s, view.verdict), (failure.time_us / 1e6, "failed"));
+        let lost = format!("are lost: {}.", failure.lost);
+        assert!(view.sentence.text.contains(&lost), "{}", view.sentence.text);
+        assert!(!view.replicas.is_empty());
+    }
+    debugger.go(Move::Previous(DebugStepKind::Failure)).unwrap();
+    assert_eq!(debugger.view().unwrap().time_s, 4.0);
+}
+
 /// Each decision of an autoscaler is a step with its numbers, forward and back.
 #[test]
 fn decisions_of_autoscalers_are_steps() {

@@ -6,7 +6,8 @@ use servescope_engine::queue::{Client, ClientId};
 use servescope_engine::snapshot::{ReplicaSnapshot, WaitingEntry};
 use servescope_engine::steps::{DebugStep, StepState};
 use servescope_engine::{
-    GatewaySnapshot, PoolConfig, QueueKeyKind, ReplicaIndex, Report, ScalingDecision, SchedulerKind,
+    GatewaySnapshot, PoolConfig, QueueKeyKind, ReplicaFailure, ReplicaIndex, Report, ScalingDecision,
+    SchedulerKind,
 };
 use servescope_settings::parameters::choices::Choice;
 use servescope_settings::scenario::Scenario;
@@ -434,6 +435,7 @@ pub(super) fn view(context: &StepContext<'_>, step: &DebugStep, state: &StepStat
         DebugStep::Decision(decision) => (Some(decision), None),
         DebugStep::Load(load) => (None, Some(load)),
         DebugStep::Scaling(decision) => return scaling(context, decision, state),
+        DebugStep::Failure(failure) => return of_fleet(context, failure.time_us, failed(failure), state),
     };
     let candidate = decision.and_then(Decision::request);
     let loaded = || {
@@ -476,17 +478,41 @@ fn scaling(context: &StepContext<'_>, decision: &ScalingDecision, state: &StepSt
         have: Some(decision.desired),
         sentence: sentences::scaling_limit(decision),
     };
+    let shown = FleetStep {
+        verdict: "scaled",
+        sentence: sentences::scaling(decision),
+        test: Some(limit),
+        rule: rules::SCALING,
+    };
+    of_fleet(context, decision.time_us, shown, state)
+}
+
+/// What a replica that fails shows: what was there.
+fn failed(failure: &ReplicaFailure) -> FleetStep {
+    FleetStep { verdict: "failed", sentence: sentences::failure(failure), test: None, rule: rules::FAILURE }
+}
+
+/// What is shown of a step of the whole fleet.
+struct FleetStep {
+    verdict: &'static str,
+    sentence: Sentence,
+    test: Option<TestView>,
+    rule: Rule,
+}
+
+fn of_fleet(context: &StepContext<'_>, time_us: f64, shown: FleetStep, state: &StepState) -> StepView {
+    let FleetStep { verdict, sentence, test, rule } = shown;
     StepView {
         step: context.place,
         steps: context.count,
-        time_s: decision.time_us / 1e6,
+        time_s: time_us / 1e6,
         replica: None,
-        verdict: "scaled",
-        sentence: sentences::scaling(decision),
+        verdict,
+        sentence,
         candidate: None,
         for_request: None,
-        test: Some(limit),
-        rule: rules::SCALING,
+        test,
+        rule,
         queue: None,
         memory_test: None,
         limits: None,

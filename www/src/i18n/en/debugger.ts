@@ -23,6 +23,7 @@ export const debuggerTexts = area('debugger', {
   'kind.load': 'Adapter load',
   'kind.drafts': 'Drafts dropped or padded',
   'kind.scaling': 'Change of the number of replicas',
+  'kind.failure': 'Failure of a replica',
   'kind.previous': 'Previous',
   'kind.next': 'Next',
   'file': 'Save step as JSON',

@@ -23,6 +23,7 @@ export const debuggerTexts: Translation<typeof english> = {
   'kind.load': '加载适配器',
   'kind.drafts': '草稿被丢弃或以填充代替',
   'kind.scaling': '副本数改变',
+  'kind.failure': '副本故障',
   'kind.previous': '上一个',
   'kind.next': '下一个',
   'file': '将这一步存为 JSON',

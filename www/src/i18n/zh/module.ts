@@ -285,6 +285,7 @@ export const module: ModuleTexts = {
 
   'sentence.scaled': '自动扩缩容读取 {input}：{value}，与 {bound} 比较。就绪的副本：{ready}，启动中：{starting}；规则期望 {wished} 个。',
   'sentence.scaled_unseen': '自动扩缩容尚未读取任何指标。就绪的副本：{ready}，启动中：{starting}；副本数不变。',
+  'sentence.replica_failed': '副本 {replica} 故障。在那里等待或运行而丢失的请求：{requests} 个。另一个副本在其位置启动。',
   'sentence.scaling_none': '副本数定为 {have}，即规则的期望。',
   'sentence.scaling_min': '副本数定为 {have}，即允许的最少数（期望 {need}）。',
   'sentence.scaling_max': '副本数定为 {have}，即允许的最多数（期望 {need}）。',
@@ -320,6 +321,8 @@ export const module: ModuleTexts = {
   'rule.adapter_loading': '加载适配器',
   'rule.kv_connector': '主机 KV 缓存',
   'rule.autoscaling': '自动扩缩容',
+  'rule.failures': '副本故障',
+  'rule.streaming_input': 'vLLM v1：流式输入',
   'rule.fcfs': '先来先服务',
   'rule.lifo': '后来先服务',
   'rule.sjf': '预测输出最短者优先',

@@ -174,7 +174,7 @@ export const parameters: ParameterTexts = {
   'fleet.eplb.num_redundant_experts': { label: '冗余专家', help: '每层中负载最重的专家的额外副本，占用内存；与原有专家一起须能被各 GPU 均分。' },
   'fleet.eplb.step_interval': { label: '重排间隔的前向次数', help: '两次重排之间的前向次数，包括空批次；第一次在其四分之一之后。' },
   'fleet.eplb.use_async': { label: '与前向并行移动专家', help: '权重是否在前向的同时移动；这里不计其开销。否则一次前向要等全部移动完。' },
-  'fleet.eplb.gb_per_s': { label: '移动专家的速率', help: '每个 GPU 接收移来的专家权重的速率；几乎全部专家都会移动。12 GB/s 对应 8 个 H100 上 DeepSeek-V2-Lite 的 260 ms（vLLM 拉取请求 28369）。' },
+  'fleet.eplb.gb_per_s': { label: '移动专家的速率', help: '每个 GPU 接收移来的专家权重的速率；几乎全部专家都会移动。默认值由一次实测推得：八块 H100 重排 DeepSeek-V2-Lite 用时 260 毫秒（vLLM 的 28369 号拉取请求）。' },
   'fleet.all2all_backend': { label: '全互换', help: 'token 怎样到达其他 rank 的专家并返回：所有 rank 收集全部 token 再分散求和（vLLM 的默认值），或用 DeepEP 的 kernel，一种适合少量 token，一种适合大量 token，时间是在单节点的 Hopper 或 Blackwell GPU 上实测的；在其他 GPU 上按收集计算。' },
   'fleet.replicas': { label: '副本数', help: '有多少台相同的服务器分担流量；每台有自己的队列和KV 池。' },
   'fleet.pools': { label: '更多资源池', help: '与上面不同的副本，位于同一个路由器之后：每个资源池一段文本，资源池之间用竖线、设置之间用逗号分隔。没有写出的设置与上面相同；没有写副本数时为一个副本。' },
