@@ -60,10 +60,10 @@ pub fn arrange(loads: &[f64], groups: usize, redundant: usize) -> Vec<f64> {
         experts.push(most);
     }
     let mut each: Vec<f64> = experts.iter().map(|&expert| loads[expert] / copies[expert]).collect();
-    each.sort_by(|one, other| other.total_cmp(one));
     let room = each.len() / groups.max(1);
     let (mut sums, mut counts) = (vec![0.0_f64; groups], vec![0; groups]);
-    for load in each {
+    while !each.is_empty() {
+        let load = each.swap_remove(first_most(each.iter().copied()));
         let open = |&group: &usize| counts[group] < room;
         let least = (0..groups).filter(open).min_by(|&one, &other| sums[one].total_cmp(&sums[other]));
         let Some(group) = least else { break };

@@ -46,7 +46,7 @@ pub const SENTENCES: &[(&str, &str)] = &[
     ("skipped", "Request {request} stays in the waiting queue. Requests behind it go on."),
     (
         "awaits_input",
-        "The answer to request {request} has ended. Its session keeps the KV blocks and the place in the batch until further input comes.",
+        "The answer to request {request} has ended. Its session keeps KV blocks and place until further input comes.",
     ),
     ("drafts_dropped", "Drafts of request {request} do not fit into this iteration and are dropped."),
     (

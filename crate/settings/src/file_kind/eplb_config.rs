@@ -1,7 +1,6 @@
 //! vLLM's `--eplb-config`: JSON, or a flag for each field (vllm/config/parallel.py, `EPLBConfig`).
 
-use serde_json::Value as Json;
-
+use super::launch_line::json_of;
 use crate::parameters::Id;
 
 /// The flag; its fields stand behind it in the JSON, or in the name of a flag as `--eplb-config.step_interval 512`.
@@ -17,9 +16,7 @@ const FIELDS: [(&str, Id); 3] = [
 /// The settings of the flag's JSON in a line, as `PATH=VALUE`, and the fields that have no parameter; `None`: the line does not have
 /// it, or it cannot be read.
 pub(super) fn settings(line: &str) -> Option<(Vec<String>, Vec<String>)> {
-    let behind = &line[line.find("--eplb-config")?..];
-    let json = &behind[behind.find('{')?..];
-    let config = serde_json::Deserializer::from_str(json).into_iter::<Json>().next()?.ok()?;
+    let config = json_of(line, FLAG)?;
     let (mut settings, mut unknown) = (Vec::new(), Vec::new());
     for (field, value) in config.as_object()? {
         match setting(field, &value.to_string()) {

@@ -400,6 +400,13 @@ fn model(words: &[&str]) -> Option<&'static str> {
     model_named(behind(&["--model", "--model-path"]).or_else(|| behind(&["serve", "trtllm-serve"]))?)
 }
 
+/// The JSON behind a flag of a line; `None`: the line does not have it, or it cannot be read.
+pub(super) fn json_of(line: &str, flag: &str) -> Option<serde_json::Value> {
+    let behind = &line[line.find(&format!("--{flag}"))?..];
+    let json = &behind[behind.find('{')?..];
+    serde_json::Deserializer::from_str(json).into_iter().next()?.ok()
+}
+
 /// The catalogue's model by its name on Hugging Face.
 pub(super) fn model_named(named: &str) -> Option<&'static str> {
     let name = named.trim_matches(['"', '\'']).rsplit('/').next()?.to_ascii_lowercase();

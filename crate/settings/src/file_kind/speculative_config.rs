@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use servescope_cost::models::Model;
 
-use super::launch_line::model_named;
+use super::launch_line::{json_of, model_named};
 use crate::parameters::Id;
 
 /// The flag.
@@ -11,9 +11,7 @@ pub(super) const FLAG: &str = "speculative-config";
 
 /// The settings of the flag in a line, as `PATH=VALUE`; nothing: the line does not have it, or it cannot be read.
 pub(super) fn settings(line: &str) -> Option<Vec<String>> {
-    let behind = &line[line.find("--speculative-config")?..];
-    let json = &behind[behind.find('{')?..];
-    let config = serde_json::Deserializer::from_str(json).into_iter::<Json>().next()?.ok()?;
+    let config = json_of(line, FLAG)?;
     let drafter = config["model"].as_str().and_then(model_named);
     let method = match config["method"].as_str() {
         Some("ngram") => "ngram",

@@ -113,7 +113,7 @@ impl Scenario {
             let experts = deployment.model.experts.map_or(0, |experts| experts.count);
             let path = Id::EplbRedundant.row().id;
             let message = format!(
-                "{path}: {gpus} GPUs cannot share {experts} experts and {redundant} further copies evenly, which vLLM refuses to start with"
+                "{path}: {gpus} GPUs cannot share {experts} experts and {redundant} copies evenly; vLLM refuses to start"
             );
             let error = Diagnostic::error("experts_not_even", path, message);
             return Some(

@@ -95,7 +95,7 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(&[when_in(Id::ThinkKind, &["lognormal"])])
         .doc("Spread of think times", "Standard deviation of the logarithm of a think time.")),
     (Id::SessionKind, row("workload.sessions.kind", "sk", "sessions", choice(choices::SessionKind::ID))
-        .doc("Sessions", "Single requests, or multi-turn chats with growing context: the next turn after the previous reply, or at times fixed in advance. With streaming input a session sends chunks a think time apart, and vLLM v1 keeps its KV blocks and its place in the batch between them; for other schedulers each chunk is a request with the whole context.")),
+        .doc("Sessions", "Single requests, or multi-turn chats with growing context: the next turn after the previous reply, or at times fixed in advance. Chunks of streaming input come a think time apart, and vLLM v1 keeps the session’s KV blocks and place between them; for other schedulers each is a request with the whole context.")),
     (Id::TurnKind, row("workload.sessions.turns.kind", "tuk", "sessions", choice(choices::TurnKind::ID))
         .when(&[when_in(Id::SessionKind, TALKS)])
         .doc("Turns", "Distribution of the number of requests in a session. The rate R stays that of requests.")),

@@ -89,19 +89,19 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .doc("All-to-all", "How tokens get to the experts of other ranks and back: all ranks gather all tokens and scatter the sums (vLLM's default), or DeepEP's kernels, those for few tokens or those for many, as timed within a node of Hopper or Blackwell GPUs; on other GPUs they are gathered.")),
     (Id::Eplb, row("fleet.enable_eplb", "epb", "fleet", Kind::Flag(false))
         .when(&[SHARES_EXPERTS])
-        .doc("Rearrange experts by load (EPLB)", "Whether experts are put on GPUs by their loads, the most loaded ones first (--enable-eplb). Loads follow the power law of the measured tables, and stay. With measured kernels the GPU with most to do then has less; the roofline takes loads as even.")),
+        .doc("Rearrange experts by load (EPLB)", "Whether experts are put on GPUs by their loads (--enable-eplb). Loads follow the power law of the measured tables, and stay; the roofline takes them as even.")),
     (Id::EplbRedundant, row("fleet.eplb.num_redundant_experts", "epr", "fleet", whole(0.0, 4096.0, 0.0)).unit("experts").linear(0.0, 64.0, 1.0)
         .when(&[BALANCES])
-        .doc("Redundant experts", "Further copies of the most loaded experts of each layer, which take memory; together with the experts they are shared evenly by the GPUs.")),
+        .doc("Redundant experts", "Further copies of the most loaded experts of each layer, which take memory; the GPUs share all evenly.")),
     (Id::EplbInterval, row("fleet.eplb.step_interval", "epi", "fleet", whole(1.0, 1_000_000.0, 3000.0)).unit("passes").log(10.0, 10_000.0, 1.0)
         .when(&[BALANCES])
-        .doc("Passes between rearrangements", "Forward passes, dummy ones included, from one rearrangement to the next; the first comes after a quarter of them.")),
+        .doc("Passes between rearrangements", "Dummy passes included; the first rearrangement comes after a quarter of them.")),
     (Id::EplbAsync, row("fleet.eplb.use_async", "epa", "fleet", Kind::Flag(true))
         .when(&[BALANCES])
-        .doc("Move experts beside passes", "Whether weights move beside forward passes, which costs nothing here. Otherwise a pass waits until all have moved.")),
+        .doc("Move experts beside passes", "Whether weights move beside passes, at no cost here. Otherwise a pass waits until all have moved.")),
     (Id::EplbRate, row("fleet.eplb.gb_per_s", "epg", "fleet", number(0.01, 10_000.0, 12.0)).unit("GB/s").log(0.1, 1000.0, 0.1)
         .when(&[BALANCES, when_in(Id::EplbAsync, &["false"])])
-        .doc("Rate of moving experts", "How fast each GPU gets the weights of experts that come to it; nearly all move. 12 GB/s is what 260 ms for DeepSeek-V2-Lite on 8 H100 come to (vLLM pull request 28369).")),
+        .doc("Rate of moving experts", "How fast each GPU gets the weights of experts; nearly all move. The default was measured on 8 H100 (vLLM pull request 28369).")),
     (Id::Pools, row("fleet.pools", "pls", "fleet", Kind::Text { most: 4000 })
         .doc("More pools", "Replicas that differ from those above, behind the same router: a text for each pool, with a bar between pools and a comma between settings. Settings that a pool does not name are as above; without a number of replicas it has one.")),
     (Id::Disaggregation, row("fleet.disaggregation.kind", "dis", "fleet", choice(choices::DisaggregationKind::ID))
