@@ -10,6 +10,7 @@
 //! ```
 
 mod acceptance_tables;
+pub mod deployment_files;
 pub mod diagnostic;
 pub mod expected_error;
 pub mod file_kind;

@@ -25,6 +25,17 @@ const SLOT_RANKS: [u32; 9] = [1, 8, 16, 32, 64, 128, 256, 320, 512];
 /// # Errors
 /// [`Diagnostic`] where the scheduler is not vLLM's.
 pub fn vllm_serve(scenario: &Scenario, traffic: Option<&Traffic>) -> Result<String, Diagnostic> {
+    Ok(vllm_flags(scenario, traffic)?.command("vllm serve \"$MODEL\""))
+}
+
+/// The fields of `--kv-transfer-config` that servers of prefill and of decode need.
+pub(crate) const CONNECTOR: &str = r#""kv_connector": "NixlConnector", "kv_role": "kv_both""#;
+
+/// The flags of the command.
+pub(crate) fn vllm_flags<'s>(
+    scenario: &'s Scenario,
+    traffic: Option<&Traffic>,
+) -> Result<ServerFlags<'s>, Diagnostic> {
     let scheduler = scenario.choice(Id::SchedulerKind);
     if scheduler != "vllm_v1" {
         let message = format!(
@@ -41,7 +52,7 @@ pub fn vllm_serve(scenario: &Scenario, traffic: Option<&Traffic>) -> Result<Stri
     flags.disaggregation();
     flags.not_flags();
     flags.all_others();
-    Ok(flags.command("vllm serve \"$MODEL\""))
+    Ok(flags)
 }
 
 impl ServerFlags<'_> {
@@ -322,8 +333,7 @@ impl ServerFlags<'_> {
         } else {
             String::new()
         };
-        let connector = r#""kv_connector": "NixlConnector", "kv_role": "kv_both""#;
-        self.lines.push(format!("--kv-transfer-config '{{{connector}{failure}}}'"));
+        self.lines.push(format!("--kv-transfer-config '{{{CONNECTOR}{failure}}}'"));
         let none = Value::Number(0.0);
         self.leave_out(
             Id::PrefillReplicas,

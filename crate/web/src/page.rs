@@ -2,6 +2,7 @@
 
 use servescope_lab::run::serve_command;
 use servescope_output::replies::ParsedLink;
+use servescope_settings::deployment_files::{self, Platform};
 use servescope_settings::diagnostic::Diagnostic;
 use servescope_settings::notes::{self, NoteContext, Purpose, Traffic};
 use servescope_settings::parameters::Id;
@@ -59,6 +60,18 @@ pub fn vllm_serve(scenario: &JsPatch, traffic: Option<JsTraffic>) -> Result<Stri
     let traffic: Option<Traffic> =
         traffic.and_then(|traffic| serde_wasm_bindgen::from_value(traffic.into()).ok());
     serve_command(&scenario_of(scenario)?, traffic.as_ref()).map_err(to_js_error)
+}
+
+/// The file of a platform that deploys vLLM, by the platform's name, for a scenario.
+///
+/// # Errors
+/// What is wrong with the scenario, or that its scheduler is not vLLM's.
+#[wasm_bindgen]
+pub fn deployment_file(scenario: &JsPatch, platform: &str) -> Result<String, JsCallErrors> {
+    let scenario = scenario_of(scenario)?;
+    serve_command(&scenario, None).map_err(to_js_error)?;
+    let platform = Platform::named(platform).unwrap_or(Platform::LlmD);
+    deployment_files::deployment_file(&scenario, platform).map_err(|error| to_js_error(vec![error]))
 }
 
 /// The part of the address behind `#`.

@@ -4,7 +4,7 @@ import type { App } from '../app/app.js';
 import { copied, copyVllmCommand } from '../ui/copy.js';
 import { download, downloadText } from '../draw/export-chart.js';
 import { Refusal } from '../simulation/worker-link.js';
-import { command, scenarioJson, vllmServe } from '../simulation/module.js';
+import { command, deploymentFile, scenarioJson, vllmServe, type Platform } from '../simulation/module.js';
 import type { ExportKind } from '../simulation/types.js';
 import type { MessageKey } from '../i18n/text.js';
 import { menuItem } from '../ui/menu.js';
@@ -18,6 +18,11 @@ const FROM_RUN: readonly { label: MessageKey; what: ExportKind; type: string }[]
   { label: 'export.chrome', what: 'trace.json', type: 'application/json' },
 ];
 
+const PLATFORMS: readonly { label: MessageKey; platform: Platform; file: string }[] = [
+  { label: 'export.llm_d', platform: 'llm-d', file: 'llm-d-values.yaml' },
+  { label: 'export.dynamo', platform: 'dynamo', file: 'dynamo-deployment.yaml' },
+];
+
 /** The site that `perfetto.ts` talks to. */
 const PERFETTO = 'https://ui.perfetto.dev';
 
@@ -29,6 +34,7 @@ export function shareItems(app: App): TemplateResult {
     ${menuItem('link', t('share.link'), () => { void copy(app, app.link(), 'notice.link_copied'); })}
     ${menuItem('command', t('share.command'), () => { void copy(app, command(app.store.values.value, traceName(app)), 'notice.command_copied'); })}
     ${menuItem('vllm_serve', html`${t('export.vllm_serve')}<small>${t('export.vllm_serve.about')}</small>`, () => { void copyVllmServe(app); })}
+    ${PLATFORMS.map(({ label, platform, file }) => menuItem(platform, t(label), () => { void exportDeployment(app, platform, file); }))}
     ${menuItem('scenario', t('export.scenario'), () => {
       tellOfControls(app);
       downloadText('servescope-scenario.json', scenarioJson(app.store.values.value), 'application/json');
@@ -66,6 +72,13 @@ async function exportRun(app: App, what: ExportKind, type: string): Promise<void
 async function copyVllmServe(app: App): Promise<void> {
   await attempt(app, async () => {
     await copyVllmCommand(app, vllmServe(app.store.values.value, app.traceFile.info.value?.traffic));
+  });
+}
+
+async function exportDeployment(app: App, platform: Platform, file: string): Promise<void> {
+  await attempt(app, () => {
+    downloadText(file, deploymentFile(app.store.values.value, platform), 'application/yaml');
+    return Promise.resolve();
   });
 }
 

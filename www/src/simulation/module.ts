@@ -1,5 +1,5 @@
 // The one place of the page's thread that touches the generated package.
-import init, { palette as readPalette, resolve as resolution, schema as readSchema, vllm_serve } from '../../pkg/servescope.js';
+import init, { deployment_file, palette as readPalette, resolve as resolution, schema as readSchema, vllm_serve } from '../../pkg/servescope.js';
 import address from '../../pkg/servescope_bg.wasm?url';
 import { resolver, type Resolved, type Resolver } from './resolved.js';
 import { isCallErrors, type ScenarioPatch, type Schema, type Traffic } from './types.js';
@@ -43,6 +43,18 @@ export function vllmServe(scenario: ScenarioPatch, traffic: Traffic | undefined)
     throw isCallErrors(thrown) ? new Refusal(thrown.errors) : thrown;
   }
 }
+
+/** The file of a platform that deploys vLLM, for a scenario. */
+export function deploymentFile(scenario: ScenarioPatch, platform: Platform): string {
+  try {
+    return deployment_file(scenario, platform);
+  } catch (thrown) {
+    throw isCallErrors(thrown) ? new Refusal(thrown.errors) : thrown;
+  }
+}
+
+/** Platforms that deploy vLLM. */
+export type Platform = 'llm-d' | 'dynamo';
 
 /** Fetches and compiles once; the compiled module is shared with every worker that simulates. */
 export async function loadModule(): Promise<WebAssembly.Module> {

@@ -41,6 +41,8 @@ export const page = area('page', {
   'export.chrome': 'Timeline (Chrome trace)',
   'export.events': 'Events (CSV)',
   'export.vllm_serve': 'Launch command',
+  'export.llm_d': 'Values for llm-d’s chart (YAML)',
+  'export.dynamo': 'Deployment for Dynamo (YAML)',
   'export.vllm_serve.about': 'these settings as flags of vLLM, SGLang or TensorRT-LLM',
   'export.perfetto': 'Open the timeline in Perfetto',
   'export.perfetto.about': 'Opens another site, ui.perfetto.dev, and passes the trace to that window.',
