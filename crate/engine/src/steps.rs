@@ -71,9 +71,8 @@ pub enum DebugStepKind {
 impl DebugStepKind {
     fn is(self, step: &DebugStep) -> bool {
         match (self, step) {
-            (Self::Load, DebugStep::Load(_)) => true,
+            (Self::Load, DebugStep::Load(_)) | (Self::Failure, DebugStep::Failure(_)) => true,
             (Self::Scaling, DebugStep::Scaling(decision)) => decision.is_action(),
-            (Self::Failure, DebugStep::Failure(_)) => true,
             (Self::Rejection, DebugStep::Decision(decision)) => {
                 matches!(decision.verdict, Verdict::Rejected(_) | Verdict::TimedOut)
             }

@@ -34,7 +34,7 @@ const WORDS: readonly (readonly [string, string])[] = [
   ['which load balancer', 'will_router'], ['cache-aware routing', 'will_router'], ['cpu offload', 'will_host_cache'], ['kv offload', 'will_host_cache'], ['host cache', 'will_host_cache'], ['host memory', 'will_host_cache'],
   ['is a cpu tier worth it', 'will_host_cache'], ['should i use prefix caching?', 'will_prefix_cache'], ['what if', 'what-if'], ['how many gpus', 'plan'], ['my request', 'own'],
   // What is not modelled says so.
-  ['speculative decoding', 'speculation'], ['mtp', 'speculation'], ['disaggregated', 'disaggregation'], ['pd disaggregation', 'disaggregation'], ['expert parallel', 'fleet.enable_expert_parallel'], ['eplb', 'expert_balance'], ['autoscaling', 'autoscaling'],
+  ['speculative decoding', 'speculation'], ['mtp', 'speculation'], ['disaggregated', 'disaggregation'], ['pd disaggregation', 'disaggregation'], ['expert parallel', 'fleet.enable_expert_parallel'], ['eplb', 'fleet.enable_eplb'], ['two-batch overlap', 'expert_balance'], ['resumable', 'streaming-input'], ['autoscaling', 'autoscaling'],
   ['energy', 'clocks'], ['kv offload', 'fleet.host_cache.gib'], ['lmcache', 'lower_tiers'], ['tensorrt', 'other_engines'], ['hicache', 'lower_tiers'], ['dp attention', 'fleet.data_parallel_size'], ['amd', 'fleet.gpu'], ['mi300x', 'fleet.gpu'], ['tpu', 'accelerators'], ['trainium', 'accelerators'], ['structured output', 'contents'], ['vision', 'images'],
 ];
 

@@ -1,7 +1,9 @@
 //! Data-parallel ranks: engines with a waiting queue and a KV cache of their own that together are one replica.
 
+use std::num::NonZeroU32;
+
 /// The data-parallel ranks of a replica (`--data-parallel-size`).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataParallel {
     /// How many; at least 1.
     pub ranks: u32,
@@ -30,7 +32,7 @@ impl DataParallel {
 }
 
 /// How ranks run forward passes together.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lockstep {
     /// Passes from one at which all ranks ask each other whether any has work to the next (`dp_sync_interval`); at least 1.
     pub sync_interval: u32,
@@ -39,13 +41,12 @@ pub struct Lockstep {
 }
 
 /// How the experts of all ranks are rearranged by their loads (vLLM's EPLB, vllm/distributed/eplb/eplb_state.py).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rearranging {
-    /// Passes from one rearrangement to the next (`step_interval`), dummy ones included; at least 1. The first comes after a quarter of
-    /// them.
-    pub step_interval: u32,
+    /// Passes from one rearrangement to the next (`step_interval`), dummy ones included. The first comes after a quarter of them.
+    pub step_interval: NonZeroU32,
     /// How long a pass waits for the weights that move, microseconds; 0 where they move beside passes (`use_async`).
-    pub pause_us: f64,
+    pub pause_us: u32,
 }
 
 /// Which rank of a replica gets a request.

@@ -102,7 +102,7 @@ impl PoolState {
         let any_adapter = || trace.adapter.iter().any(|&adapter| adapter != BASE_MODEL);
         let config = PoolConfig { lora_compute: config.lora_compute && any_adapter(), ..config };
         let stages = cost.stages().max(1);
-        let config = with_passes(config, rules.facts(&config).lists_running && stages == 1);
+        let config = with_passes(&config, rules.facts(&config).lists_running && stages == 1);
         let facts = rules.facts(&config);
         let caching = if config.prefix_cache { facts.caches_prefixes } else { PrefixCaching::None };
         let sizes: Vec<u32> = match caching {
@@ -165,11 +165,11 @@ impl PoolState {
 
 /// The settings where forward passes of all ranks together are possible, or are not: a scheduler lists its running requests, and
 /// there is one pipeline stage. Then there is no tier below the KV cache, for whose copies a rank would wait alone.
-fn with_passes(config: PoolConfig, are_possible: bool) -> PoolConfig {
+fn with_passes(config: &PoolConfig, are_possible: bool) -> PoolConfig {
     let own = config.data_parallel;
     let lockstep = own.lockstep.filter(|_| are_possible && own.ranks > 1);
     let host_cache = config.host_cache.filter(|_| lockstep.is_none());
-    PoolConfig { data_parallel: DataParallel { lockstep, ..own }, host_cache, ..config }
+    PoolConfig { data_parallel: DataParallel { lockstep, ..own }, host_cache, ..*config }
 }
 
 impl Fleet {

@@ -12,6 +12,7 @@ const MOST_EMPTY: u32 = 10_000;
 
 /// The passes of one replica.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(crate) struct Passes {
     sync_interval: u32,
     /// Passes of this wave that are over.
@@ -37,7 +38,7 @@ pub(crate) struct Passes {
 
 impl Passes {
     pub(crate) fn new(lockstep: Lockstep, ranks: usize) -> Self {
-        let interval = lockstep.rearranging.map_or(0, |own| own.step_interval);
+        let interval = lockstep.rearranging.map_or(0, |own| own.step_interval.get());
         Self {
             sync_interval: lockstep.sync_interval.max(1),
             rearranging: lockstep.rearranging,
@@ -62,10 +63,10 @@ impl Passes {
     pub(crate) fn rearranges(&mut self) -> Option<f64> {
         let own = self.rearranging?;
         self.since_rearranged += 1;
-        (self.since_rearranged >= own.step_interval).then(|| {
+        (self.since_rearranged >= own.step_interval.get()).then(|| {
             self.since_rearranged = 0;
             self.are_balanced = true;
-            own.pause_us
+            own.pause_us.into()
         })
     }
 

@@ -1,5 +1,6 @@
 //! Fleets of unequal pools, and pools that grow and shrink.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -24,16 +25,14 @@ fn any_ranks() -> impl Strategy<Value = DataParallel> {
         Just(RankChoice::FewestRequests),
         Just(RankChoice::External),
     ];
-    let rearranging = prop::option::weighted(0.4, (1u32..40, prop_oneof![Just(0.0), 0.0..5_000.0f64]));
-    let lockstep = prop::option::of((1u32..20, rearranging));
-    let several = (2u32..5, lockstep, choice, 1u32..4);
-    let of = |(ranks, lockstep, choice, front_ends): (u32, Option<(u32, Option<(u32, f64)>)>, _, _)| {
-        let lockstep = lockstep.map(|(sync_interval, rearranging)| Lockstep {
-            sync_interval,
-            rearranging: rearranging.map(|(step_interval, pause_us)| Rearranging { step_interval, pause_us }),
-        });
-        DataParallel { ranks, lockstep, choice, front_ends }
-    };
+    let rearranging = (1u32..40, prop_oneof![Just(0u32), 0u32..5_000]).prop_map(|(interval, pause_us)| {
+        NonZeroU32::new(interval).map(|step_interval| Rearranging { step_interval, pause_us })
+    });
+    let rearranging = prop_oneof![2 => Just(None), 1 => rearranging];
+    let lockstep = (1u32..20, rearranging)
+        .prop_map(|(sync_interval, rearranging)| Lockstep { sync_interval, rearranging });
+    let several = (2u32..5, prop::option::of(lockstep), choice, 1u32..4);
+    let of = |(ranks, lockstep, choice, front_ends)| DataParallel { ranks, lockstep, choice, front_ends };
     prop_oneof![Just(DataParallel::ONE), several.prop_map(of)]
 }
 

@@ -1,5 +1,6 @@
 //! Data-parallel ranks: which gets a request, and passes that they run together.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use servescope_engine::explain::cause::Cause;
@@ -98,20 +99,20 @@ fn arrivals_join_at_the_next_pass() {
 #[test]
 fn passes_wait_for_experts_that_move() {
     let trace = at(&[(0.0, 16, 40)]);
-    let with = |pause_us: f64| {
-        let rearranging = Some(Rearranging { step_interval: 16, pause_us });
+    let with = |pause_us: u32| {
+        let rearranging = NonZeroU32::new(16).map(|step_interval| Rearranging { step_interval, pause_us });
         let lockstep = Some(Lockstep { sync_interval: 16, rearranging });
         run(&trace, DataParallel { lockstep, ..LOCKSTEP }, false)
     };
     let end_us = |report: &Report| report.results[0].finish_us.expect("it ends");
-    let (still, moved) = (run(&trace, LOCKSTEP, false), with(5_000.0));
+    let (still, moved) = (run(&trace, LOCKSTEP, false), with(5_000));
     // Of the 40 passes of the request the 4th, the 20th and the 36th.
     assert_eq!(moved.timeline.rearrangements.len(), 3);
     assert!((end_us(&moved) - end_us(&still) - 15_000.0).abs() < 1e-6);
     let causes = WhyTables::of(&moved).expect("decisions are kept").request(0).by_cause();
     assert_eq!(causes[Cause::ExpertRearrangement as usize], 15_000_000, "{causes:?}");
     assert_eq!(causes[Cause::OtherRanks as usize], 0, "{causes:?}");
-    let beside = with(0.0);
+    let beside = with(0);
     assert_eq!((beside.timeline.rearrangements.len(), end_us(&beside)), (3, end_us(&still)));
 }
 

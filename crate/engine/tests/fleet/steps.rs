@@ -113,7 +113,7 @@ proptest! {
         let kept = report.decisions.as_deref().unwrap();
         let reported = steps.all().iter().filter_map(|step| match step {
             DebugStep::Decision(decision) => Some(*decision),
-            DebugStep::Load(_) | DebugStep::Scaling(_) => None,
+            DebugStep::Load(_) | DebugStep::Scaling(_) | DebugStep::Failure(_) => None,
         });
         prop_assert!(reported.eq(kept.iter().copied()));
         let loads: u64 = steps.all().iter().map(|step| if let DebugStep::Load(load) = step { u64::from(load.count) } else { 0 }).sum();
@@ -139,7 +139,7 @@ proptest! {
                     let replica = state.replica.as_ref().unwrap();
                     prop_assert!(replica.has_loaded && replica.loaded.len() <= load.count as usize);
                 }
-                DebugStep::Decision(_) | DebugStep::Scaling(_) => {}
+                DebugStep::Decision(_) | DebugStep::Scaling(_) | DebugStep::Failure(_) => {}
             }
         }
         prop_assert!(steps.state(steps.all().len()).is_none());

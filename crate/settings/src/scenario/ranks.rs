@@ -1,5 +1,7 @@
 //! The scenario's data-parallel ranks, and how they share the experts of the model.
 
+use std::num::NonZeroU32;
+
 use servescope_cost::memory_plan::expert_bytes_of_gpu;
 use servescope_cost::{ExpertBalance, ExpertLayout};
 use servescope_engine::{DataParallel, Lockstep, Rearranging};
@@ -65,8 +67,9 @@ impl Scenario {
         let groups = f64::from(deployment.expert_layout.groups(deployment.tensor_parallel));
         let moved_bytes = expert_bytes_of_gpu(&deployment) * (1.0 - 1.0 / groups);
         let pause_us = moved_bytes / (self.number(Id::EplbRate) * 1e3);
-        let pause_us = if self.flag(Id::EplbAsync) { 0.0 } else { pause_us };
-        Some(Rearranging { step_interval: self.whole(Id::EplbInterval), pause_us })
+        let pause_us = if self.flag(Id::EplbAsync) { 0 } else { pause_us.round() as u32 };
+        let step_interval = NonZeroU32::new(self.whole(Id::EplbInterval))?;
+        Some(Rearranging { step_interval, pause_us })
     }
 
     /// How evenly experts lie on GPUs; `None`: they stay where they are.
