@@ -41,7 +41,7 @@ export const page: Translation<typeof english> = {
   'export.chrome': '时间线（Chrome trace）',
   'export.events': '事件明细（CSV）',
   'export.vllm_serve': '启动命令',
-  'export.llm_d': 'llm-d chart 的 values（YAML）',
+  'export.llm_d': 'llm-d 的部署参数文件（YAML）',
   'export.dynamo': 'Dynamo 部署文件（YAML）',
   'export.vllm_serve.about': '把这些设置写成 vLLM、SGLang 或 TensorRT-LLM 的启动参数',
   'export.perfetto': '在 Perfetto 中打开时间线',
