@@ -479,6 +479,7 @@ fn scaling(context: &StepContext<'_>, decision: &ScalingDecision, state: &StepSt
         sentence: sentences::scaling_limit(decision),
     };
     let shown = FleetStep {
+        replica: None,
         verdict: "scaled",
         sentence: sentences::scaling(decision),
         test: Some(limit),
@@ -489,11 +490,19 @@ fn scaling(context: &StepContext<'_>, decision: &ScalingDecision, state: &StepSt
 
 /// What a replica that fails shows: what was there.
 fn failed(failure: &ReplicaFailure) -> FleetStep {
-    FleetStep { verdict: "failed", sentence: sentences::failure(failure), test: None, rule: rules::FAILURE }
+    FleetStep {
+        replica: Some(failure.replica.get()),
+        verdict: "failed",
+        sentence: sentences::failure(failure),
+        test: None,
+        rule: rules::FAILURE,
+    }
 }
 
 /// What is shown of a step of the whole fleet.
 struct FleetStep {
+    /// The replica that it is about; `None`: it is about all.
+    replica: Option<u16>,
     verdict: &'static str,
     sentence: Sentence,
     test: Option<TestView>,
@@ -501,12 +510,12 @@ struct FleetStep {
 }
 
 fn of_fleet(context: &StepContext<'_>, time_us: f64, shown: FleetStep, state: &StepState) -> StepView {
-    let FleetStep { verdict, sentence, test, rule } = shown;
+    let FleetStep { replica, verdict, sentence, test, rule } = shown;
     StepView {
         step: context.place,
         steps: context.count,
         time_s: time_us / 1e6,
-        replica: None,
+        replica,
         verdict,
         sentence,
         candidate: None,
