@@ -59,6 +59,6 @@ fn one_request_is_told_in_a_sentence_and_in_json() {
     let total = request["total_s"].as_f64().expect("seconds");
     assert!((seconds(&request["causes"]) - total).abs() < 1e-9);
     assert!((seconds(&request["delays"]) - request["delayed_s"].as_f64().expect("seconds")).abs() < 1e-9);
-    assert_eq!(why["causes"].as_array().expect("a list").len(), 23);
+    assert_eq!(why["causes"].as_array().expect("a list").len(), 25);
     assert!(refused(&[&["simulate", "--why", "100000"], &BUSY[..]].concat()).contains("360 requests"));
 }

@@ -229,7 +229,7 @@ const RANK_LOAD: &[(&str, &str)] = &[
     ("fleet.rank_passes", "together"),
 ];
 
-/// Ranks that share experts, on GPUs on which every way to them was timed.
+/// Ranks that share experts, on GPUs on which every way to them was timed; rearranged, a pass waits for them a few times a run.
 const EXPERT_LOAD: &[(&str, &str)] = &[
     ("workload.rate_rps", "6"),
     ("workload.duration_s", "6"),
@@ -239,6 +239,8 @@ const EXPERT_LOAD: &[(&str, &str)] = &[
     ("fleet.tensor_parallel", "2"),
     ("fleet.data_parallel_size", "2"),
     ("fleet.rank_passes", "together"),
+    ("fleet.eplb.step_interval", "40"),
+    ("fleet.eplb.use_async", "false"),
 ];
 
 /// More requests than a replica serves, then fewer, under a rule that looks every second.
@@ -363,7 +365,8 @@ fn cell(
         Id::RankPasses | Id::SyncInterval | Id::RankChoice | Id::ApiServers => {
             &loads[LOADS.len() + 7..=LOADS.len() + 7]
         }
-        Id::ExpertParallel | Id::AllToAll => &loads[LOADS.len() + 8..=LOADS.len() + 8],
+        Id::ExpertParallel | Id::AllToAll | Id::Eplb => &loads[LOADS.len() + 8..=LOADS.len() + 8],
+        _ if path.starts_with("fleet.eplb") => &loads[LOADS.len() + 8..=LOADS.len() + 8],
         _ if OF_SCALING.iter().any(|of| path.starts_with(of)) => &loads[LOADS.len() + 9..=LOADS.len() + 10],
         _ if path.starts_with("fleet.disaggregation") || path.starts_with("fleet.transfer") => {
             &loads[LOADS.len() + 11..=LOADS.len() + 11]
