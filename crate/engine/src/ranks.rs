@@ -17,6 +17,12 @@ use crate::record::decisions::DecisionLog;
 use crate::replica::Replica;
 use crate::replica_index::ReplicaIndex;
 
+/// The ranks that a router sees as one address, the first of which has this place.
+pub(crate) fn ranks_behind(replicas: &[Replica], address: ReplicaIndex) -> &[Replica] {
+    let count = replicas[address.index()].life.ranks_behind;
+    &replicas[address.index()..][..usize::from(count)]
+}
+
 /// The ranks of one replica.
 #[derive(Debug, Clone)]
 pub(crate) struct RankGroup {

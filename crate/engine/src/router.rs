@@ -29,6 +29,7 @@ use servescope_workload::{RequestId, Trace};
 
 use crate::config::routing::CountSource;
 use crate::config::{FleetConfig, PoolConfig, RouterKind};
+use crate::ranks::ranks_behind;
 use crate::record::decisions::{Compared, Decision, DecisionLog, RatedReplica, RoutingChoice, Test, Verdict};
 use crate::replica::Replica;
 use crate::router::affinity::{Affinity, Candidate};
@@ -254,8 +255,7 @@ impl RoutingView<'_> {
 
     /// The ranks that a router sees as one address, the first of which has this place.
     pub(crate) fn ranks(&self, place: ReplicaIndex) -> &[Replica] {
-        let ranks = self.replicas[place].life.ranks_behind;
-        &self.replicas[place.index()..][..usize::from(ranks)]
+        ranks_behind(self.replicas, place)
     }
 
     /// Requests at an address that wait or run.

@@ -20,6 +20,7 @@ use std::fmt::Debug;
 
 use servescope_workload::RequestId;
 
+use crate::config::disaggregation::KvRole;
 use crate::config::scaling::{Autoscaling, ScalingKind};
 use crate::record::scaling::{ScalingDecision, ScalingInput};
 use actuator::Actuator;
@@ -55,6 +56,8 @@ pub(crate) struct Observed<'a> {
     ready: u32,
     /// Replicas that are starting.
     starting: u32,
+    /// What the replicas do, where prompts are computed by others than answers.
+    role: Option<KvRole>,
     /// What it may read.
     samples: &'a Samples,
 }
@@ -123,6 +126,7 @@ fn rule_of(config: &Autoscaling) -> Box<dyn ScalingRule> {
 #[derive(Debug)]
 pub(crate) struct Scaler {
     pub(crate) config: Autoscaling,
+    role: Option<KvRole>,
     rule: Box<dyn ScalingRule>,
     samples: Samples,
     actuator: Actuator,
@@ -132,6 +136,7 @@ impl Clone for Scaler {
     fn clone(&self) -> Self {
         Self {
             config: self.config,
+            role: self.role,
             rule: self.rule.boxed(),
             samples: self.samples.clone(),
             actuator: self.actuator.clone(),
@@ -141,10 +146,11 @@ impl Clone for Scaler {
 
 impl Scaler {
     /// An autoscaler that has seen nothing.
-    fn new(config: Autoscaling) -> Self {
+    fn new(config: Autoscaling, role: Option<KvRole>) -> Self {
         let longest_us = kpa::STABLE_WINDOW_US.max(config.window_us) + config.scrape_delay_us;
         Self {
             config,
+            role,
             rule: rule_of(&config),
             samples: Samples::new(longest_us + config.scrape_us, config.scrape_delay_us),
             actuator: Actuator::default(),
@@ -164,7 +170,7 @@ impl Scaler {
         (ready, starting): (u32, u32),
     ) -> ScalingDecision {
         self.samples.show_until(now_us);
-        let seen = Observed { now_us, ready, starting, samples: &self.samples };
+        let seen = Observed { now_us, ready, starting, role: self.role, samples: &self.samples };
         let wish = self.rule.wish(&seen);
         let (desired, limit) = self.actuator.follow(&*self.rule, &self.config, &seen, wish.replicas);
         ScalingDecision {
@@ -196,8 +202,8 @@ pub(crate) struct PoolScaling {
 
 impl PoolScaling {
     /// Of a pool to which nothing has come.
-    pub(crate) fn new(config: Autoscaling) -> Self {
-        let scaler = Scaler::new(config);
+    pub(crate) fn new(config: Autoscaling, role: Option<KvRole>) -> Self {
+        let scaler = Scaler::new(config, role);
         let next_scrape_us = scaler.config.scrape_us;
         Self { scaler, prompts: Vec::new(), came: (0, 0), next_scrape_us }
     }

@@ -5,6 +5,7 @@ use servescope_workload::RequestId;
 use super::disaggregation::Destination;
 use super::replica_view::ReplicaView;
 use super::{Fleet, rejection};
+use crate::config::disaggregation::KvRole;
 use crate::gateway::proxy::GatewayOutcome;
 use crate::record::decisions::{Compared, Decision, Test, Verdict};
 use crate::record::request_state::RequestStatus;
@@ -126,7 +127,7 @@ impl Fleet {
         let request = [self.trace.input_tokens[i], self.trace.max_tokens[i], self.trace.rank(i)];
         match self.refused_by_roles(request) {
             Some(reason) => Err(reason),
-            None if self.disaggregated.is_some() => Ok(None),
+            None if self.disaggregated.is_some() => Ok(Some(self.ready_of_role(KvRole::Consumer))),
             None => self.candidates(request),
         }
     }
@@ -144,7 +145,7 @@ impl Fleet {
             return self.note_deadline(id, now_us);
         }
         self.note_restart(id, now_us);
-        let place = match self.route_by_roles(id, now_us) {
+        let place = match self.route_by_roles(id, candidates, now_us) {
             None => self.route(id, candidates, now_us),
             Some(Destination::Whole(place)) => place,
             Some(Destination::TwoLegs { prefill, decode }) => {

@@ -4,6 +4,8 @@
 //! The decode replica is chosen first, as llm-d's and Dynamo's routers do: what it has cached of a prompt decides whether the prompt is
 //! computed elsewhere at all.
 
+use std::collections::BTreeMap;
+
 use servescope_workload::stream::Stream;
 use servescope_workload::trace::TraceMetadata;
 use servescope_workload::{RequestId, Trace};
@@ -14,6 +16,7 @@ use super::transfers::{Route, Transfer, Transfers};
 use crate::config::FleetConfig;
 use crate::config::disaggregation::{Decider, Disaggregation, KvRole, LoadFailure};
 use crate::config::routing::RouterView;
+use crate::ranks::ranks_behind;
 use crate::record::decisions::{Compared, Decision, Test, Verdict};
 use crate::record::request_legs::RequestLegs;
 use crate::record::request_state::{Leg, LegRole, RequestStatus};
@@ -29,6 +32,8 @@ pub(super) struct DisaggregatedFleet {
     /// When the next event of the transfers is expected.
     expected_us: f64,
     prefill_router: Router,
+    /// Requests whose prompts are computed elsewhere, with the address that decodes, and some that have ended.
+    on_their_way: BTreeMap<RequestId, ReplicaIndex>,
 }
 
 impl DisaggregatedFleet {
@@ -43,6 +48,7 @@ impl DisaggregatedFleet {
             transfers: Transfers::new(own.sharing, own.base_us),
             expected_us: f64::INFINITY,
             prefill_router: Router::new(&of_prefill, trace),
+            on_their_way: BTreeMap::new(),
         }))
     }
 }
@@ -51,7 +57,7 @@ impl DisaggregatedFleet {
 pub(super) enum Destination {
     /// To the replica that serves all of it, or that decodes, where it is kept.
     Whole(ReplicaIndex),
-    /// To a prefill replica first.
+    /// To a prefill replica first; `decode` is an address, whose replica may choose among its ranks when the request comes there.
     TwoLegs { prefill: ReplicaIndex, decode: ReplicaIndex },
 }
 
@@ -68,32 +74,43 @@ impl Fleet {
     }
 
     /// Ready replicas of a role.
-    fn ready_of_role(&self, role: KvRole) -> Vec<ReplicaIndex> {
+    pub(super) fn ready_of_role(&self, role: KvRole) -> Vec<ReplicaIndex> {
         let has_role = |&place: &ReplicaIndex| self.pool_of(place).config.has_role(role);
         self.ready.iter().copied().filter(has_role).collect()
     }
 
-    /// Chooses the replicas of a request, where they have roles. Written down with both sides of the test that decided.
-    pub(super) fn route_by_roles(&mut self, id: RequestId, now_us: f64) -> Option<Destination> {
+    /// Chooses the replicas of a request, where they have roles, of which some that decode are ready. Written down with both sides of
+    /// the test that decided.
+    pub(super) fn route_by_roles(
+        &mut self,
+        id: RequestId,
+        consumers: Option<&[ReplicaIndex]>,
+        now_us: f64,
+    ) -> Option<Destination> {
         let own = self.disaggregated.as_ref()?.config;
-        let [producers, consumers] =
-            [KvRole::Producer, KvRole::Consumer].map(|role| self.ready_of_role(role));
-        let decode = self.route(id, Some(&consumers), now_us);
+        let producers = self.ready_of_role(KvRole::Producer);
+        let decode = self.pick_address(id, consumers, now_us);
         let (mut is_sent, mut compared) = self.decide_by_prompt(own, id, decode);
-        let mut to = Destination::Whole(decode);
-        if is_sent && !producers.is_empty() {
+        is_sent &= !producers.is_empty();
+        let mut address = decode;
+        if is_sent {
             let prefill = self.pick_prefill(&producers, id, now_us)?;
             if let Some(load) = self.decide_by_load(own, prefill) {
                 (is_sent, compared) = (false, load);
             } else {
-                to = Destination::TwoLegs { prefill, decode };
+                address = prefill;
             }
         }
+        let place = self.choose_rank(id, address, now_us);
         self.record.decisions.add(|| {
             let verdict = if is_sent { Verdict::Disaggregated } else { Verdict::Aggregated };
             Decision::of(now_us, decode, id, verdict, compared)
         });
-        Some(to)
+        Some(if is_sent {
+            Destination::TwoLegs { prefill: place, decode }
+        } else {
+            Destination::Whole(place)
+        })
     }
 
     /// The prefill replica for a prompt.
@@ -112,11 +129,13 @@ impl Fleet {
 
     /// Whether the decider sends a prompt away by what the decode replica has not cached of it, and what it compared.
     fn decide_by_prompt(&self, own: Disaggregation, id: RequestId, decode: ReplicaIndex) -> (bool, Compared) {
-        let (replica, config) = (&self.replicas[decode], &self.pool_of(decode).config);
+        let (ranks, config) = (ranks_behind(&self.replicas, decode), &self.pool_of(decode).config);
         let input = self.trace.input_tokens[id];
         let most = input.saturating_sub(1) / config.block_size;
-        let uncached = input - replica.kv.get_computed_blocks(id, most).0 * config.block_size;
-        let is_full = own.decode_busy > 0.0 && replica.kv.usage() > own.decode_busy;
+        let cached = ranks.iter().map(|rank| rank.kv.get_computed_blocks(id, most).0).max();
+        let uncached = input - cached.unwrap_or(0) * config.block_size;
+        let usage = ranks.iter().map(|rank| rank.kv.usage()).sum::<f64>() / ranks.len() as f64;
+        let is_full = own.decode_busy > 0.0 && usage > own.decode_busy;
         let (is_sent, least) = match own.policy {
             Decider::Always | Decider::PrefillLoad(_) => (true, 0),
             Decider::Never => (false, 0),
@@ -134,16 +153,17 @@ impl Fleet {
     /// What the decider compared where the prefill replica has so many prompt tokens to compute that the decode replica keeps the
     /// request.
     fn decide_by_load(&self, own: Disaggregation, prefill: ReplicaIndex) -> Option<Compared> {
-        let replica = &self.replicas[prefill];
-        let config = &self.pool_of(prefill).config;
-        let tokens = replica.waiting_prompt_blocks * u64::from(config.block_size);
-        let most = own.policy.most_waiting()? * f64::from(config.max_batch_tokens);
+        let (ranks, config) = (ranks_behind(&self.replicas, prefill), &self.pool_of(prefill).config);
+        let blocks: u64 = ranks.iter().map(|rank| rank.waiting_prompt_blocks).sum();
+        let tokens = blocks * u64::from(config.block_size);
+        let most = own.policy.most_waiting()? * f64::from(config.max_batch_tokens) * ranks.len() as f64;
         (tokens as f64 > most).then(|| Compared::new(Test::PrefillLoad, tokens, most as u64))
     }
 
     /// A request begins its way: at its first replica its prompt alone is computed.
     pub(super) fn begin_prefill_leg(&mut self, id: RequestId, prefill: ReplicaIndex, decode: ReplicaIndex) {
         self.requests.legs[id.index()] = Some(RequestLegs::between(prefill, decode));
+        self.disaggregated.iter_mut().for_each(|own| _ = own.on_their_way.insert(id, decode));
         let request = &mut self.requests[id];
         request.leg = Leg::at(prefill, LegRole::Prefill);
         request.total = request.prompt + 1;
@@ -155,16 +175,43 @@ impl Fleet {
         for id in std::mem::take(&mut self.record.prefilled) {
             let Some(legs) = self.requests.legs_mut(id) else { continue };
             legs.prefilled_us = now_us;
-            let decode = legs.decode;
+            let (prefill, decode) = (legs.prefill, legs.decode);
+            self.group_of_mut(prefill).ended(id);
             self.events.push(now_us + route_us, Event::DecodeLegArrives { replica: decode, request: id });
         }
     }
 
-    /// A request comes to the replica that decodes, unless its client has gone.
-    pub(super) fn decode_leg_arrives(&mut self, place: ReplicaIndex, id: RequestId, now_us: f64) {
-        if self.requests[id].status != RequestStatus::BetweenLegs {
+    /// Whether a request is to come to the address of a replica from one that computes its prompt.
+    pub(super) fn is_expected(&self, address: ReplicaIndex) -> bool {
+        let replica = self.replicas[address].life.replica;
+        let comes = |(&id, &to): (&RequestId, &ReplicaIndex)| {
+            self.replicas[to].life.replica == replica && self.requests[id].status != RequestStatus::Finished
+        };
+        self.disaggregated.as_ref().is_some_and(|own| own.on_their_way.iter().any(comes))
+    }
+
+    /// A request comes to the replica that decodes, or to another one where that has failed, unless its client has gone or it begins
+    /// again.
+    pub(super) fn decode_leg_arrives(&mut self, address: ReplicaIndex, id: RequestId, now_us: f64) {
+        let Some(own) = &mut self.disaggregated else { return };
+        let route_us = own.config.route_us;
+        let is_due = |legs: &RequestLegs| legs.prefilled_us + route_us <= now_us;
+        if self.requests[id].status != RequestStatus::BetweenLegs
+            || !self.requests.legs(id).is_some_and(is_due)
+        {
             return;
         }
+        own.on_their_way.remove(&id);
+        let mut address = address;
+        if self.replicas[address].life.fails {
+            let others = self.ready_of_role(KvRole::Consumer);
+            if others.is_empty() {
+                self.record.lost.insert(id);
+                return self.leave(id, now_us);
+            }
+            address = self.pick_address(id, Some(&others), now_us);
+        }
+        let place = self.choose_rank(id, address, now_us);
         let (input, output) = (self.trace.input_tokens[id], self.trace.output_tokens[id]);
         let most = self.pool_of(place).facts.lengths.cut().unwrap_or(u32::MAX);
         let request = &mut self.requests[id];
@@ -173,7 +220,7 @@ impl Fleet {
         (request.prompt, request.done, request.status) = (input, 0, RequestStatus::Waiting);
         request.total = input.saturating_add(output).min(most);
         if let Some(legs) = self.requests.legs_mut(id) {
-            (legs.scheduled_us, legs.arrived_us) = (began_us, now_us);
+            (legs.decode, legs.scheduled_us, legs.arrived_us) = (place, began_us, now_us);
         }
         self.group_of_mut(place).arrives(place);
         let (replica, mut context, _) = self.parts(place, now_us);
@@ -196,9 +243,12 @@ impl Fleet {
             let from = legs.prefill;
             let fails_at = self.fails_at(pull.request, pull.blocks);
             let route = Route { from: (from, block_us(from)), to: (place, block_us(place)) };
-            self.replicas[place].holding.fails_at(pull.request, fails_at);
             let Some(own) = &mut self.disaggregated else { continue };
-            own.transfers.begin((pull.request, pull.copy), route, pull.blocks, now_us);
+            let is_gone = self.replicas[from].life.fails;
+            let (blocks, fails_at) =
+                if is_gone { (0, Some((0, own.config.load_failure))) } else { (pull.blocks, fails_at) };
+            self.replicas[place].holding.fails_at(pull.request, fails_at);
+            own.transfers.begin((pull.request, pull.copy), route, blocks, now_us);
         }
         self.transfers_change(now_us);
     }
@@ -216,6 +266,23 @@ impl Fleet {
         recorded
             .or_else(|| if own.failing_loads > 0.0 { drawn() } else { None })
             .map(|at| (at, own.load_failure))
+    }
+
+    /// Prefill replicas fail: pulls from them end, each at the block that it has come to.
+    pub(super) fn transfers_fail(&mut self, replicas: &[ReplicaIndex], now_us: f64) {
+        let Some(own) = &mut self.disaggregated else { return };
+        let load_failure = own.config.load_failure;
+        let failed = own.transfers.fail_from(replicas, now_us);
+        for &(request, to, blocks) in &failed {
+            self.replicas[to].holding.fails_at(request, Some((blocks, load_failure)));
+        }
+        for &place in replicas {
+            self.replicas[place].pinned.give_up();
+            self.dirty_replicas.push(place);
+        }
+        if !failed.is_empty() {
+            self.transfers_change(now_us);
+        }
     }
 
     /// Pulls that have ended free the blocks of the prefill replica; the others share the links anew.

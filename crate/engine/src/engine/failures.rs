@@ -137,6 +137,7 @@ impl Fleet {
             self.draining.push(place);
         }
         self.start_replica(pool, now_us);
+        self.transfers_fail(&ranks, now_us);
         let is_there = |&id: &RequestId| {
             self.record.results[id].outcome == Outcome::Unfinished
                 && self.requests[id].status != RequestStatus::Finished
@@ -196,7 +197,10 @@ impl Fleet {
     /// Requests that have left a replica that failed end with an error, or come in again, once its last iteration has ended. Says whether
     /// there was one.
     pub(super) fn give_again(&mut self, now_us: f64) -> bool {
-        let is_gone = |id: &RequestId| self.replicas[self.requests[*id].leg.replica].life.stop_us <= now_us;
+        let is_gone = |id: &RequestId| {
+            let life = &self.replicas[self.requests[*id].leg.replica].life;
+            !life.fails || life.stop_us <= now_us
+        };
         let (ready, left): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.record.torn_down).into_iter().partition(is_gone);
         self.record.torn_down = left;

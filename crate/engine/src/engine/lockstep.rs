@@ -26,8 +26,11 @@ impl Fleet {
         let group = self.group_of(place);
         let Some(passes) = &group.passes else { return };
         let has_requests = |rank: ReplicaIndex| self.replicas[rank].outstanding > 0;
-        if passes.is_under_way || !(passes.is_running || group.ranks().any(has_requests)) {
+        if passes.is_under_way {
             return;
+        }
+        if !(passes.is_running || passes.is_formed_ahead || group.ranks().any(has_requests)) {
+            return self.hear_of_copies(place, now_us);
         }
         let (is_formed, step) = (passes.is_formed_ahead, passes.step().1);
         let ranks: Vec<ReplicaIndex> = group.ranks().collect();
@@ -44,6 +47,17 @@ impl Fleet {
         }
         if forms_ahead {
             self.form_pass(&ranks, step + 1, now_us);
+        }
+    }
+
+    /// Ranks without work learn at once of copies that have ended, as a replica without a batch does.
+    fn hear_of_copies(&mut self, place: ReplicaIndex, now_us: f64) {
+        for rank in self.group_of(place).ranks() {
+            let replica = &self.replicas[rank];
+            let has_copies = replica.kv_connector.as_ref().is_some_and(|tier| tier.has_copies());
+            if has_copies || replica.pinned.has_news() {
+                self.form_batch(rank, now_us);
+            }
         }
     }
 
@@ -139,8 +153,9 @@ impl Fleet {
         let group = &mut self.groups[usize::from(self.replicas[first].life.replica)];
         let has_work = |&rank: &ReplicaIndex| group.seen(&self.replicas[rank]) != [0, 0];
         let any_unfinished = ranks.iter().any(has_work);
+        let is_formed = |&rank: &ReplicaIndex| !self.pipelines[rank].stages[0].queue.is_empty();
         if let Some(passes) = &mut group.passes {
-            passes.end_pass(any_batch, any_unfinished);
+            passes.end_pass(any_batch, any_unfinished, ranks.iter().any(is_formed));
         }
         self.dirty_replicas.push(first);
     }

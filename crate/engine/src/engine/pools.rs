@@ -114,6 +114,7 @@ impl PoolState {
                 trace.metadata.iter().map(|metadata| metadata.prefix.block_tokens.max(1)).collect()
             }
         };
+        let role = config.kv_transfer.map(|own| own.role);
         Self {
             block_numbers: sizes.into_iter().map(|tokens| numbers.of(trace, tokens)).collect(),
             name,
@@ -128,7 +129,7 @@ impl PoolState {
             failures: PoolFailures::new(failures),
             cold_start,
             drain_choice,
-            scaling: autoscaling.map(|own| Box::new(PoolScaling::new(own))),
+            scaling: autoscaling.map(|own| Box::new(PoolScaling::new(own, role))),
         }
     }
 
@@ -389,9 +390,12 @@ impl Fleet {
             let is_running = group.passes.as_ref().is_some_and(|passes| passes.is_running);
             let is_done = |rank: ReplicaIndex| {
                 let replica = &self.replicas[rank];
-                replica.outstanding == 0 && replica.in_flight == 0 && replica.holding.sessions() == 0
+                replica.outstanding == 0
+                    && replica.in_flight == 0
+                    && replica.holding.is_empty()
+                    && replica.pinned.is_empty()
             };
-            let are_done = !is_running && group.ranks().all(is_done);
+            let are_done = !is_running && group.ranks().all(is_done) && !self.is_expected(place);
             if are_done {
                 self.replicas[place].life.stop_us = now_us;
             }

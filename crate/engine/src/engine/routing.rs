@@ -54,8 +54,19 @@ impl Fleet {
         }
     }
 
-    /// The replica for a request among candidates; `None`: those that are ready.
+    /// The replica for a request among candidates; `None`: those that are ready. Of one that chooses among its ranks itself, the rank.
     pub(super) fn route(
+        &mut self,
+        id: RequestId,
+        candidates: Option<&[ReplicaIndex]>,
+        now_us: f64,
+    ) -> ReplicaIndex {
+        let address = self.pick_address(id, candidates, now_us);
+        self.choose_rank(id, address, now_us)
+    }
+
+    /// The router's choice: a rank, or the first one of a replica that chooses among them itself.
+    pub(super) fn pick_address(
         &mut self,
         id: RequestId,
         candidates: Option<&[ReplicaIndex]>,
@@ -66,7 +77,11 @@ impl Fleet {
         let view =
             RoutingView { config_of: &config_of, replicas: &self.replicas, trace: &self.trace, now_us };
         let candidates = candidates.unwrap_or(&self.ready);
-        let address = self.router.pick(&view, (candidates, id), &mut self.record.decisions);
+        self.router.pick(&view, (candidates, id), &mut self.record.decisions)
+    }
+
+    /// The rank that gets a request of an address.
+    pub(super) fn choose_rank(&mut self, id: RequestId, address: ReplicaIndex, now_us: f64) -> ReplicaIndex {
         let asked = self.trace.metadata.as_ref().and_then(|metadata| metadata.rank_of(id.index()));
         let group = &mut self.groups[usize::from(self.replicas[address].life.replica)];
         let log = (&mut self.record.decisions, now_us);

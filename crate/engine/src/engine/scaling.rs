@@ -6,6 +6,7 @@ use servescope_workload::RequestId;
 use super::Fleet;
 use super::events::Event;
 use super::pools::PoolState;
+use crate::config::disaggregation::KvRole;
 use crate::config::scaling::ScalingKind;
 use crate::ranks::RankGroup;
 use crate::record::request_state::RequestStatus;
@@ -153,9 +154,12 @@ impl Fleet {
                 sample.prefill_s = open.uncached as f64 / per_s;
             }
             ScalingKind::DynamoSla { .. } => {
-                let decodes = running.div_ceil(ranks.len() as u32).max(1);
-                let kv_tokens = config.tokens_in(used) as f64 / count;
-                sample.itl_us = state.decode_us(decodes, kv_tokens);
+                // What waits at a decode replica has its prompt already, and decodes next; then there is one request more of mean length.
+                let queued = if config.has_role(KvRole::Consumer) { promised } else { 0 };
+                let kv_tokens = config.tokens_in(used + queued) as f64 / count;
+                let mean_tokens = config.tokens_in(used) as f64 / f64::from(running.max(1));
+                let decodes = running.div_ceil(ranks.len() as u32) + 1;
+                sample.itl_us = state.decode_us(decodes, kv_tokens + mean_tokens);
                 sample.ttft_us = state.prefill_us(open.uncached / ranks.len() as u64 + mean_prompt);
             }
             _ => {}

@@ -18,6 +18,7 @@ pub(super) struct Transfer {
     pub(super) copy: CopyId,
     /// How long it takes alone from its beginning, microseconds.
     pub(super) alone_us: f64,
+    blocks: u32,
     /// When its first byte is sent.
     first_byte_us: f64,
     /// Since when the rate holds, and the blocks that were left then.
@@ -74,6 +75,7 @@ impl Transfers {
             route,
             copy,
             alone_us: self.base_us + f64::from(blocks) * route.block_us(),
+            blocks,
             first_byte_us,
             since_us: first_byte_us,
             left: f64::from(blocks),
@@ -88,6 +90,26 @@ impl Transfers {
         self.all = rest;
         self.share(now_us);
         ended
+    }
+
+    /// The copies out of replicas that fail end at this time. Says whose they are, where they go, and how many whole blocks are there.
+    pub(super) fn fail_from(
+        &mut self,
+        replicas: &[ReplicaIndex],
+        now_us: f64,
+    ) -> Vec<(RequestId, ReplicaIndex, u32)> {
+        let base_us = self.base_us;
+        let of_failed = self.all.iter_mut().filter(|own| replicas.contains(&own.route.from.0));
+        let fail = |own: &mut Transfer| {
+            let sent =
+                if own.block_us < f64::INFINITY { (now_us - own.since_us) / own.block_us } else { 0.0 };
+            let there = f64::from(own.blocks) - own.left + sent;
+            own.alone_us = own.alone_us.min(now_us - (own.first_byte_us - base_us));
+            (own.first_byte_us, own.since_us, own.left, own.block_us) =
+                (now_us, now_us, 0.0, own.route.block_us());
+            (own.request, own.route.to.0, there as u32)
+        };
+        of_failed.map(fail).collect()
     }
 
     /// When the next copy ends or sends its first byte, whichever is first; infinite: nothing is under way.

@@ -70,15 +70,15 @@ impl Passes {
         })
     }
 
-    /// A pass is over; `any_batch`: whether a rank had one, `any_unfinished`: whether a rank has requests that it knows of. The wave
-    /// may end with it.
-    pub(crate) fn end_pass(&mut self, any_batch: bool, any_unfinished: bool) {
+    /// A pass is over; `any_batch`: whether a rank had one, `any_unfinished`: whether a rank has requests that it knows of, `any_formed`:
+    /// whether one has formed its next batch, with a request that has just ended it may be. The wave may end with it.
+    pub(crate) fn end_pass(&mut self, any_batch: bool, any_unfinished: bool, any_formed: bool) {
         self.is_under_way = false;
         self.steps += 1;
         self.empty = if any_batch { 0 } else { self.empty + 1 };
         let asks = self.steps == 1 || self.steps.is_multiple_of(self.sync_interval);
         if asks && (!any_unfinished || self.empty >= MOST_EMPTY) {
-            (self.is_running, self.is_formed_ahead) = (false, false);
+            (self.is_running, self.is_formed_ahead) = (false, any_formed);
             self.waves += 1;
             self.steps = 0;
         }

@@ -41,9 +41,22 @@ impl PinnedBlocks {
 
     /// The blocks of a request have been pulled, or will not be.
     pub(crate) fn finish_sending(&mut self, request: RequestId) {
-        if let Some(own) = self.all.iter_mut().find(|own| own.request == request) {
+        // A request that was sent again has blocks here twice, until the pull of the first ones has ended.
+        let awaited = |own: &&mut Pinned| own.request == request && own.progress == Sending::Awaited;
+        if let Some(own) = self.all.iter_mut().find(awaited) {
             own.progress = Sending::Finished;
         }
+    }
+
+    /// The replica fails: nobody will pull its blocks.
+    pub(crate) fn give_up(&mut self) {
+        let awaited = self.all.iter_mut().filter(|own| own.progress == Sending::Awaited);
+        awaited.for_each(|own| own.progress = Sending::Finished);
+    }
+
+    /// Whether no blocks are kept.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
     }
 
     /// Whether blocks have been pulled of which no batch tells.
@@ -69,7 +82,8 @@ impl Replica {
     /// The scheduler learns of the blocks that had been pulled when a batch was formed: they are free.
     pub(crate) fn free_finished_sending(&mut self, batch: &mut ScheduledBatch) {
         for request in std::mem::take(&mut batch.copies.finished_sending) {
-            let Some(at) = self.pinned.all.iter().position(|own| own.request == request) else { continue };
+            let is_reported = |own: &Pinned| own.request == request && own.progress == Sending::Reported;
+            let Some(at) = self.pinned.all.iter().position(is_reported) else { continue };
             let mut own = self.pinned.all.remove(at);
             self.kv.free_blocks(request, &mut own.held, false);
             self.pinned.has_learned = true;

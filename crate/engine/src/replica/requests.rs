@@ -71,7 +71,8 @@ impl Requests {
         let (input, output) = (trace.input_tokens[id], trace.output_tokens[id]);
         self.all[id.index()] = RequestState::new(input, input.saturating_add(output));
         self.token_us.remove(&id);
-        let Self { running, swapped, load_us, joined, drafts, execution, .. } = self;
+        let Self { running, swapped, load_us, joined, drafts, execution, legs, .. } = self;
+        reset(legs, id);
         reset(running, id);
         reset(swapped, id);
         reset(load_us, id);

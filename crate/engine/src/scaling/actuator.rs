@@ -127,7 +127,7 @@ mod tests {
     fn follow(config: Autoscaling, wishes: &[(f64, [u32; 2], u32)]) -> Vec<(u32, ScalingLimit)> {
         let (mut actuator, rule, samples) = (Actuator::default(), rule_of(&config), Samples::new(0.0, 0.0));
         let step = |&(at_s, [ready, starting], wished): &(f64, [u32; 2], u32)| {
-            let seen = Observed { now_us: at_s * 1e6, ready, starting, samples: &samples };
+            let seen = Observed { now_us: at_s * 1e6, ready, starting, role: None, samples: &samples };
             actuator.follow(&*rule, &config, &seen, Wish::unknown(wished).replicas)
         };
         wishes.iter().map(step).collect()

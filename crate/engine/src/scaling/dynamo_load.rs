@@ -4,11 +4,13 @@
 //! the longest context, and KV tokens in use and queued over those that fit. [`Sla`] compares estimates of both latencies with their
 //! targets: it adds a replica only where every replica misses, and takes one away where the others would keep four fifths of the
 //! target with its load. Dynamo fits its estimates to what its engines report; here the pool's own model of iteration times
-//! makes them. A pool that computes prompts and outputs grows where either asks for it and shrinks where both do. **It loses** in a
+//! makes them. A pool of prefill replicas follows prompts alone, one of decode replicas outputs alone; one that computes both grows where
+//! either asks for it and shrinks where both do. **It loses** in a
 //! burst, as each further replica takes a start; and the latency targets where one replica is hot and the others are not.
 
 use super::samples::greatest;
 use super::{Observed, ScalingRule, Wish};
+use crate::config::disaggregation::KvRole;
 use crate::config::scaling::OptimizationTarget;
 use crate::record::scaling::ScalingInput;
 
@@ -42,8 +44,8 @@ impl ScalingRule for Easy {
         let decode: Vec<f64> = newest.iter().map(|sample| sample.scheduled_kv).collect();
         let prefill_step = easy_step(&prefill, self.prefill, true);
         let decode_step = easy_step(&decode, self.decode, false);
-        let step = joined(prefill_step, decode_step);
-        let (input, value, bounds) = if prefill_step > decode_step {
+        let step = joined(seen.role, prefill_step, decode_step);
+        let (input, value, bounds) = if follows_prompts(seen.role, prefill_step, decode_step) {
             (ScalingInput::QueuedPrefill, greatest(&prefill), self.prefill)
         } else {
             (ScalingInput::ScheduledKv, greatest(&decode), self.decode)
@@ -71,9 +73,19 @@ fn easy_step(shares: &[f64], [upper, lower]: [f64; 2], from_bound_on: bool) -> i
     -i32::from(shares.iter().all(is_low))
 }
 
-/// The step of a pool that computes both.
-fn joined(prefill: i32, decode: i32) -> i32 {
-    if prefill > 0 || decode > 0 { 1 } else { prefill.max(decode) }
+/// The step of a pool.
+fn joined(role: Option<KvRole>, prefill: i32, decode: i32) -> i32 {
+    match role {
+        Some(KvRole::Producer) => prefill,
+        Some(KvRole::Consumer) => decode,
+        None if prefill > 0 || decode > 0 => 1,
+        None => prefill.max(decode),
+    }
+}
+
+/// Whether prompts decide the step of a pool, and not outputs.
+fn follows_prompts(role: Option<KvRole>, prefill: i32, decode: i32) -> bool {
+    role.map_or(prefill > decode, |role| role == KvRole::Producer)
 }
 
 /// Latency targets, microseconds.
@@ -92,11 +104,11 @@ impl ScalingRule for Sla {
         let ttft: Vec<f64> = newest.iter().map(|sample| sample.ttft_us).collect();
         let itl: Vec<f64> = newest.iter().map(|sample| sample.itl_us).collect();
         let kv: f64 = newest.iter().map(|sample| sample.scheduled_kv).sum();
-        let fits = kv <= newest.len() as f64 - 1.0;
+        let fits = seen.role == Some(KvRole::Producer) || kv <= newest.len() as f64 - 1.0;
         let ttft_step = sla_step(&ttft, self.ttft_us, fits);
         let itl_step = sla_step(&itl, self.itl_us, fits);
-        let step = joined(ttft_step, itl_step);
-        let (input, value_us, target_us) = if ttft_step > itl_step {
+        let step = joined(seen.role, ttft_step, itl_step);
+        let (input, value_us, target_us) = if follows_prompts(seen.role, ttft_step, itl_step) {
             (ScalingInput::EstimatedTtft, greatest(&ttft), self.ttft_us)
         } else {
             (ScalingInput::EstimatedItl, greatest(&itl), self.itl_us)
@@ -143,7 +155,11 @@ mod tests {
 
     #[test]
     fn a_pool_that_computes_both_grows_for_either_and_shrinks_for_both() {
-        assert_eq!([joined(1, -1), joined(0, 1), joined(-1, 0), joined(-1, -1)], [1, 1, 0, -1]);
+        let steps = [(1, -1), (0, 1), (-1, 0), (-1, -1)];
+        let of = |role| steps.map(|(prefill, decode)| joined(role, prefill, decode));
+        assert_eq!(of(None), [1, 1, 0, -1]);
+        assert_eq!(of(Some(KvRole::Producer)), [1, 0, -1, -1]);
+        assert_eq!(of(Some(KvRole::Consumer)), [-1, 1, 0, -1]);
     }
 
     #[test]

@@ -92,7 +92,7 @@ mod tests {
         let own = ReplicaSample { prefill_s: tokens / tokens_per_s, ..ReplicaSample::default() };
         samples.add(Scrape { time_us: 0.0, replicas: [own].into() });
         samples.show_until(0.0);
-        let seen = Observed { now_us: 0.0, ready: replicas, starting: 0, samples: &samples };
+        let seen = Observed { now_us: 0.0, ready: replicas, starting: 0, role: None, samples: &samples };
         Tokens { tolerance: 0.1, window_us: 0.0 }.wish(&seen).replicas
     }
 

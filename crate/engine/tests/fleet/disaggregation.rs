@@ -7,13 +7,16 @@ use servescope_engine::decisions::{Test as DecidedBy, Verdict};
 use servescope_engine::explain::cause::{ByCause, Cause};
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::{
-    DataParallel, Decider, Disaggregation, Fleet, FleetConfig, KvGroups, KvRole, KvTransfer, LinkSharing,
-    LoadFailure, Outcome, Pool, PoolConfig, Report, RouterKind, SchedulerKind, VllmRules,
+    ColdStart, DataParallel, Decider, Disaggregation, Failures, Fleet, FleetConfig, KvGroups, KvRole,
+    KvTransfer, LinkSharing, LoadFailure, Lockstep, Outcome, Pool, PoolConfig, RankChoice, ReplicaIndex,
+    Report, RouterKind, SchedulerKind, VllmRules,
 };
 use servescope_workload::{BASE_MODEL, Trace};
 
 use super::any::{any_cost, any_vllm, on_its_stages, sent_by_users};
 use super::checks::check_waits;
+use super::pools::any_ranks;
+use super::scaling::any_scaled_pool;
 use super::toy::TOY;
 use super::{check_causes, conserved};
 use crate::given::{any_rules, requests};
@@ -53,12 +56,26 @@ prop_compose! {
     }
 }
 
+/// How the replicas of a pool come and go.
+fn any_changes() -> BoxedStrategy<Pool> {
+    let failures = (
+        prop::collection::vec(0u32..20_000, 0..3),
+        prop_oneof![3 => Just(f64::INFINITY), 1 => 3_000.0..50_000.0f64],
+    );
+    (any_scaled_pool(), any::<bool>(), failures)
+        .prop_map(|(pool, scales, (times_us, mean_us))| Pool {
+            autoscaling: pool.autoscaling.filter(|_| scales),
+            failures: Failures { times_us: times_us.into_iter().map(f64::from).collect(), mean_us },
+            ..pool
+        })
+        .boxed()
+}
+
 fn with_role(config: PoolConfig, role: KvRole, block_us: f64) -> PoolConfig {
     PoolConfig {
         reference_quirks: false,
         host_cache: None,
         kv_groups: KvGroups::FULL,
-        data_parallel: DataParallel::ONE,
         kv_transfer: Some(KvTransfer { role, block_us }),
         ..config
     }
@@ -71,17 +88,22 @@ proptest! {
     /// leaps are steps.
     #[test]
     fn legs_conserve_requests_and_blocks_and_leap_as_they_step(
-        (trace, queueing) in sent_by_users(), (prefill, decode) in (any_vllm(), any_vllm()), cost in any_cost(),
+        (trace, queueing) in sent_by_users(), (prefill, decode) in (any_vllm().boxed(), any_vllm().boxed()), cost in any_cost(),
         rules in any_rules(9_000), own in any_disaggregation(), block_us in 0u32..400, times in 1usize..80,
+        ranks in (any_ranks(), any_ranks()), changes in (any_changes(), any_changes()), failure_retries in 0u32..4,
     ) {
         let trace = Arc::new(trace);
         let cost = on_its_stages(SchedulerKind::VllmV1, cost);
         let decode = PoolConfig { block_size: prefill.block_size, ..decode };
         let pools = || {
-            let of = |config, role| Pool::new(with_role(config, role, block_us.into()), Box::new(cost));
-            vec![of(prefill, KvRole::Producer), of(decode, KvRole::Consumer)]
+            let of = |config, role, data_parallel, changes: &Pool| {
+                let config = with_role(PoolConfig { data_parallel, ..config }, role, block_us.into());
+                Pool { config, cost: Arc::new(cost), ..changes.clone() }
+            };
+            let prefill = of(prefill, KvRole::Producer, ranks.0, &changes.0);
+            vec![prefill, of(decode, KvRole::Consumer, ranks.1, &changes.1)]
         };
-        let rules = FleetConfig { disaggregation: Some(own), ..rules };
+        let rules = FleetConfig { disaggregation: Some(own), failure_retries, ..rules };
         let fleet = || Fleet::new(Arc::clone(&trace), rules, pools()).with_queue_policy(queueing.clone());
         let leaps = conserved(fleet, times);
         check_waits(&leaps, rules.queue_timeout_us);
@@ -265,4 +287,103 @@ fn a_burst_is_shared_among_decode_replicas_before_they_know_of_it() {
         let wanted = if router == RouterKind::PowerOfTwo { 5..=15 } else { 10..=10 };
         assert!(given[1..].iter().all(|count| wanted.contains(count)), "{router:?}: {given:?}");
     }
+}
+
+/// Ranks that run together, on both sides: each decode rank pulls what the replica gave it.
+#[test]
+fn ranks_that_run_together_share_the_pulls() {
+    let trace = trace(30, 400.0, 60, 6);
+    for async_scheduling in [false, true] {
+        let data_parallel = DataParallel {
+            ranks: 2,
+            lockstep: Some(Lockstep { sync_interval: 2, rearranging: None }),
+            choice: RankChoice::RoundRobin,
+            front_ends: 1,
+        };
+        let vllm = VllmRules { async_scheduling, ..VllmRules::default() };
+        let of = |role| {
+            let config = PoolConfig { data_parallel, vllm, ..config(1) };
+            Pool::new(with_role(config, role, 4.0), Box::new(TOY))
+        };
+        let rules = FleetConfig { disaggregation: Some(Disaggregation::FREE), ..FleetConfig::default() };
+        let pools = || vec![of(KvRole::Producer), of(KvRole::Consumer)];
+        let report = conserved(|| Fleet::new(Arc::clone(&trace), rules, pools()), 7);
+        let mut given = [0; 4];
+        for id in 0..trace.len() {
+            let legs = report.legs(id).unwrap();
+            given[legs.prefill.index()] += 1;
+            given[legs.decode.index()] += 1;
+        }
+        assert_eq!(given, [15; 4]);
+    }
+}
+
+/// Of two replicas of a pool the second one drawn fails; a new one is ready 2 ms later.
+fn failing(role: KvRole, at_us: f64, own: Disaggregation, block_us: f64) -> Report {
+    let trace = trace(24, 1_000.0, 500, 40);
+    let of = |pool_role| {
+        let times_us = if pool_role == role { vec![at_us] } else { Vec::new() };
+        let failures = Failures { times_us, ..Failures::NONE };
+        let pool = Pool::new(with_role(config(2), pool_role, block_us), Box::new(TOY));
+        Pool { failures, cold_start: ColdStart::fixed(2_000.0), ..pool }
+    };
+    let rules = FleetConfig {
+        disaggregation: Some(own),
+        router: RouterKind::LeastOutstanding,
+        failure_retries: 3,
+        ..FleetConfig::default()
+    };
+    let fleet = || Fleet::new(Arc::clone(&trace), rules, vec![of(KvRole::Producer), of(KvRole::Consumer)]);
+    conserved(fleet, 9);
+    fleet().with_decisions().run()
+}
+
+/// A prefill replica fails: prompts that it was computing begin again elsewhere; what decode replicas were pulling from it is lost, and
+/// is computed there or ends with an error.
+#[test]
+fn pulls_from_a_failed_prefill_replica_fail() {
+    for load_failure in [LoadFailure::Fail, LoadFailure::Recompute] {
+        let own = Disaggregation { load_failure, base_us: 3_000.0, ..Disaggregation::FREE };
+        let report = failing(KvRole::Producer, 8_500.0, own, 40.0);
+        let failed = report.failures[0];
+        let was_pulling = |id: &usize| {
+            let legs = report.legs(*id).unwrap();
+            legs.prefill == failed.replica
+                && legs.arrived_us < failed.time_us
+                && failed.time_us < legs.decode_scheduled_us
+        };
+        let pulling: Vec<usize> = (0..24).filter(was_pulling).collect();
+        let refused =
+            report.results.iter().filter(|result| matches!(result.outcome, Outcome::Rejected(_))).count();
+        let completed = report.results.iter().filter(|result| result.outcome == Outcome::Completed).count();
+        if load_failure == LoadFailure::Fail {
+            assert!(refused > 0 && refused + completed == 24, "{refused} {completed}");
+        } else {
+            assert!(!pulling.is_empty() && completed == 24, "{pulling:?} {completed}");
+            // They compute what had not come yet.
+            let computed = |replica| -> u64 {
+                let runs = report.timeline.iterations.of_replica(replica);
+                runs.iter().map(|run| u64::from(run.prompt_tokens)).sum()
+            };
+            let by_decode: u64 = (2..4).map(|place| computed(ReplicaIndex::new(place))).sum();
+            assert!(by_decode >= 24 + 400 * pulling.len() as u64, "{by_decode} {pulling:?}");
+        }
+    }
+}
+
+/// A decode replica fails: its requests begin again with their prompts, and those on their way to it go to the other one.
+#[test]
+fn requests_of_a_failed_decode_replica_begin_again() {
+    let own = Disaggregation { route_us: 1_500.0, ..Disaggregation::FREE };
+    let report = failing(KvRole::Consumer, 9_000.0, own, 4.0);
+    let failed = report.failures[0];
+    assert!(failed.lost > 0 && report.restarts.len() >= failed.lost as usize);
+    assert!(
+        report.results.iter().all(|result| result.outcome == Outcome::Completed && result.produced == 40)
+    );
+    for id in 0..24 {
+        let legs = report.legs(id).unwrap();
+        assert!(legs.decode != failed.replica || legs.arrived_us < failed.time_us, "request {id}");
+    }
+    check_causes(&report);
 }

@@ -17,7 +17,7 @@ use super::toy::{Slow, TOY, Toy};
 use super::{conserved, to_the_end};
 use crate::given::{any_rules, requests};
 
-fn any_ranks() -> impl Strategy<Value = DataParallel> {
+pub(super) fn any_ranks() -> impl Strategy<Value = DataParallel> {
     let choice = prop_oneof![
         Just(RankChoice::Vllm),
         Just(RankChoice::VllmQueues),

@@ -55,7 +55,7 @@ fn any_kind() -> impl Strategy<Value = ScalingKind> {
 }
 
 prop_compose! {
-    fn any_scaled_pool()(
+    pub(super) fn any_scaled_pool()(
         pool in any_pool(),
         kind in any_kind(),
         (min, more) in (1u32..3, 0u32..4),

@@ -24,7 +24,9 @@ impl Scenario {
         self.whole(Id::PrefillReplicas).min(self.whole(Id::Replicas).saturating_sub(1)).max(1)
     }
 
-    /// The pools of prefill and of decode replicas. `base` has the settings as they are, and `text` those in which decode replicas differ.
+    /// The pools of prefill and of decode replicas. `base` has the settings as they are, and `fleet.disaggregation.decode` those in which
+    /// decode replicas differ. A rule that scales, and a mean time between failures, are of both pools; times and counts that are listed
+    /// are those of the prefill replicas.
     ///
     /// # Errors
     /// What is wrong with the text.
@@ -37,6 +39,9 @@ impl Scenario {
             let message = error.message.replacen(Id::Pools.row().id, path, 1);
             Diagnostic { path: path.to_owned(), message, ..error }
         })?;
+        if !decode.changed.contains(&Id::ScalingKind) {
+            decode.scenario.set(Id::ScalingKind, self.get(Id::ScalingKind))?;
+        }
         for (scenario, count) in
             [(&mut base, prefill), (&mut decode.scenario, all.saturating_sub(prefill).max(1))]
         {
@@ -112,11 +117,6 @@ impl Scenario {
         };
         let is_set = [
             (Id::Pools, !self.text(Id::Pools).is_empty()),
-            (Id::PoolSchedule, !self.text(Id::PoolSchedule).is_empty()),
-            (Id::ScalingKind, self.autoscales()),
-            (Id::FailureTimes, !self.text(Id::FailureTimes).is_empty()),
-            (Id::FailureInterval, self.number(Id::FailureInterval) > 0.0),
-            (Id::DataParallel, self.data_parallel_size() > 1),
             (Id::HostCacheGib, self.is_active(Id::HostCacheGib) && self.number(Id::HostCacheGib) > 0.0),
         ];
         problems.extend(is_set.into_iter().filter(|row| row.1).map(|row| beside(row.0)));
@@ -242,7 +242,32 @@ mod tests {
             with(&[(path, value)]).pool_problems().into_iter().map(|problem| problem.code).collect()
         };
         assert_eq!(beside("fleet.pools", "fleet.gpu=l4"), ["disaggregation_beside"]);
-        assert_eq!(beside("fleet.autoscaling.schedule", "60:4"), ["disaggregation_beside"]);
-        assert_eq!(beside("fleet.autoscaling.kind", "hpa"), ["disaggregation_beside"]);
+        assert_eq!(beside("fleet.autoscaling.kind", "hpa"), Vec::<&str>::new());
+        assert_eq!(beside("fleet.data_parallel_size", "4"), Vec::<&str>::new());
+    }
+
+    /// A rule holds for both pools unless the decode replicas have their own; a list of times holds for the prefill replicas.
+    #[test]
+    fn pools_by_role_scale_and_fail() {
+        let of = |settings: &[(&str, &str)]| -> Vec<(bool, usize, usize, u32)> {
+            let pools = with(settings).fleet_pools().unwrap();
+            let of_pool = |pool: &ScenarioPool| {
+                let own = &pool.scenario;
+                let (failures, changes) = (own.failures().unwrap(), own.count_changes().unwrap());
+                (own.autoscales(), failures.times_us.len(), changes.len(), own.whole(Id::ScalingMax))
+            };
+            pools.iter().map(of_pool).collect()
+        };
+        let rule = ("fleet.autoscaling.kind", "hpa");
+        assert_eq!(of(&[rule]), [(true, 0, 0, 8), (true, 0, 0, 8)]);
+        let own = ("fleet.disaggregation.decode", "fleet.autoscaling.kind=schedule,fleet.failures.at_s=3;4");
+        assert_eq!(of(&[rule, own]), [(true, 0, 0, 8), (false, 2, 0, 8)]);
+        let lists = [("fleet.autoscaling.schedule", "60:4"), ("fleet.failures.at_s", "30")];
+        assert_eq!(of(&lists), [(false, 1, 1, 8), (false, 0, 0, 8)]);
+        let twice = with(&[rule, ("fleet.disaggregation.decode", "fleet.autoscaling.max=5")]);
+        let twice = twice.with_twice_the_replicas().unwrap();
+        let most: Vec<u32> =
+            twice.fleet_pools().unwrap().iter().map(|pool| pool.scenario.whole(Id::ScalingMax)).collect();
+        assert_eq!(most, [16, 10]);
     }
 }

@@ -293,30 +293,33 @@ impl Scenario {
     /// The same fleet with these settings in each pool, which depend on the pool's own; none where a pool cannot have them.
     fn with_in_each_pool(&self, settings: impl Fn(&Self) -> Option<Vec<(Id, Value)>>) -> Option<Self> {
         let mut changed = self.clone();
-        if self.is_disaggregated() {
-            for (id, value) in settings(self)? {
-                changed.set(id, value).ok()?;
-            }
-            return Some(changed);
-        }
+        let is_disaggregated = self.is_disaggregated();
         let mut texts = Vec::new();
         for (place, pool) in self.fleet_pools().ok()?.iter().enumerate() {
-            let new = settings(&pool.scenario)?;
             if place == 0 {
-                for (id, value) in new {
+                // Where replicas have roles, the first pool has a part of those that the settings name.
+                for (id, value) in settings(if is_disaggregated { self } else { &pool.scenario })? {
                     changed.set(id, value).ok()?;
                 }
                 continue;
             }
+            let mut new = settings(&pool.scenario)?;
+            if is_disaggregated {
+                new.retain(|(id, _)| pool.changed.contains(id));
+            }
             let own = pool.changed.iter().filter(|&id| new.iter().all(|other| other.0 != *id));
             let mut all: Vec<String> = own.map(|&id| setting(id, &pool.scenario.get(id).to_text())).collect();
             all.extend(new.iter().map(|(id, value)| setting(*id, &value.to_text())));
-            if !pool.name.is_empty() {
+            if !pool.name.is_empty() && !is_disaggregated {
                 all.push(format!("name={}", pool.name));
             }
             texts.push(all.join(","));
         }
-        changed.set(Id::Pools, Value::Text(string_list::join(texts.iter().map(String::as_str)))).ok()?;
+        if is_disaggregated {
+            changed.set(Id::DecodePool, Value::Text(texts.concat())).ok()?;
+        } else {
+            changed.set(Id::Pools, Value::Text(string_list::join(texts.iter().map(String::as_str)))).ok()?;
+        }
         Some(changed)
     }
 
