@@ -9,6 +9,7 @@ use servescope_workload::{BASE_MODEL, RequestId, Trace};
 
 use crate::client::Client;
 use crate::config::SchedulerKind;
+use crate::config::disaggregation::KvTransfer;
 use crate::gateway::GatewayLog;
 use crate::record::decisions::{Decision, RoutingChoice};
 use crate::record::drafts::{DraftPositions, RequestDrafts};
@@ -70,6 +71,8 @@ pub struct PoolReport {
     pub lora_slots: Option<u32>,
     /// What the host memory below the KV cache of each replica holds, tokens; 0: there is none.
     pub host_kv_tokens: u64,
+    /// What its replicas do where requests are handed over, and how long a KV block takes their links.
+    pub kv_transfer: Option<KvTransfer>,
     /// What a waiting request waits for where nothing is in its way, while an iteration lasts and afterwards.
     pub(crate) awaits: [Awaited; 2],
     /// How long iterations took: what they were made of is asked of it after the run.

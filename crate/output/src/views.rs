@@ -21,6 +21,7 @@ mod replicas;
 mod seats;
 pub mod sweep;
 mod traffic;
+mod transfer_charts;
 mod workload_charts;
 
 use serde::Deserialize;
@@ -121,6 +122,9 @@ pub fn build_charts(run: &Run, options: &ViewOptions, is_wanted: &dyn Fn(&str) -
     }
     if is_wanted("hits_by_capacity") {
         views.extend(hit_charts::hits_by_capacity(run));
+    }
+    if is_wanted("kv_links") {
+        views.extend(transfer_charts::kv_links(run, &window));
     }
     if is_wanted("accepted_drafts") {
         views.extend(draft_charts::accepted_drafts(run));

@@ -60,10 +60,10 @@ export class ServescopePage extends LightElement {
     return this.app.session.value.answer?.charts.has('lanes') === true;
   }
 
-  /** The charts of what caches found and of drafts, those that this run has. */
+  /** The charts of what caches found, of KV links and of drafts, those that this run has. */
   get #someCharts(): readonly string[] {
     const charts = this.app.session.value.answer?.charts;
-    return ['hits_over_time', 'hits_by_capacity', 'accepted_drafts'].filter((name) => charts?.has(name) === true);
+    return ['hits_over_time', 'hits_by_capacity', 'kv_links', 'accepted_drafts'].filter((name) => charts?.has(name) === true);
   }
 
   get #hasGateway(): boolean {

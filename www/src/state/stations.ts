@@ -10,7 +10,7 @@ const BELONGINGS: Record<Station, Belongings> = {
   gateway: { groups: ['gateway'], charts: ['rates', 'ttft_by_arrival', 'gateway_waiting', 'gateway_kv', 'gateway_refusals', 'gateway_estimate', 'gateway_pressure'] },
   waiting: { groups: ['queue', 'slo'], charts: ['running_waiting', 'ttft_by_arrival', 'time_split'] },
   batch: { groups: ['queue', 'adapters'], charts: ['seats', 'running_waiting', 'tokens', 'batch', 'accepted_drafts', 'preemptions'] },
-  gpu: { groups: ['fleet', 'memory', 'cost'], charts: ['memory', 'hits_over_time', 'hits_by_capacity', 'tokens', 'lanes', 'operators', 'utilisation'] },
+  gpu: { groups: ['fleet', 'memory', 'cost'], charts: ['memory', 'hits_over_time', 'hits_by_capacity', 'kv_links', 'tokens', 'lanes', 'operators', 'utilisation'] },
 };
 
 /** The charts that the line of stations reads its numbers from: for the whole run, or for the cursor's moment. */

@@ -158,6 +158,7 @@ impl PoolState {
                 .config
                 .host_tier()
                 .map_or(0, |cache| self.config.tokens_in(cache.blocks.into())),
+            kv_transfer: self.config.kv_transfer,
             awaits: self.facts.awaits,
             cost: self.cost,
         }

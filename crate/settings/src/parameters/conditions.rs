@@ -44,14 +44,16 @@ pub(super) const SHARES_EXPERTS: Condition = all(&[
 pub(super) const BALANCES: Condition = all(&[SHARES_EXPERTS, when_in(Id::Eplb, &["true"])]);
 /// Prefill and decode are apart.
 pub(super) const APART: Condition = all(&[when_in(Id::Disaggregation, &["nixl"]), SPLITS]);
+/// Some of the replicas compute prompts for the others.
+pub(super) const HANDS_OVER: Condition = all(&[APART, above(Id::PrefillReplicas, 0.0)]);
 /// There are replicas for both.
 pub(super) const SPLITS: Condition =
     all(&[when_in(Id::SchedulerKind, &["vllm_v1"]), above(Id::Replicas, 1.0)]);
 /// Those whose rule looks at what is not cached of a prompt, and at the load of the prefill replica.
 pub(super) const BY_ISL: Condition =
-    all(&[APART, when_in(Id::DisaggregationPolicy, &["isl_bounding", "isl_or_load"])]);
+    all(&[HANDS_OVER, when_in(Id::DisaggregationPolicy, &["isl_bounding", "isl_or_load"])]);
 pub(super) const BY_PREFILL_LOAD: Condition =
-    all(&[APART, when_in(Id::DisaggregationPolicy, &["prefill_load", "isl_or_load"])]);
+    all(&[HANDS_OVER, when_in(Id::DisaggregationPolicy, &["prefill_load", "isl_or_load"])]);
 /// vLLM counts its CUDA graphs in the memory plan.
 pub(super) const COUNTS_GRAPHS: Condition = all(&[
     when_in(Id::SchedulerKind, &["vllm_v1"]),

@@ -16,6 +16,11 @@ use crate::parameters::{Id, Value};
 impl Scenario {
     /// Whether prompts are computed by replicas of their own.
     pub fn is_disaggregated(&self) -> bool {
+        self.may_be_disaggregated() && self.whole(Id::PrefillReplicas) > 0
+    }
+
+    /// Whether replicas are divided into those that compute prompts, none of them perhaps, and those that decode.
+    pub(super) fn may_be_disaggregated(&self) -> bool {
         self.is_active(Id::Disaggregation) && self.chosen(DisaggregationKind::ID) == DisaggregationKind::Nixl
     }
 
@@ -186,6 +191,10 @@ mod tests {
         let note = with(&[("fleet.disaggregation.prefill_replicas", "9")]).prefill_replicas_note();
         assert_eq!(note.map(|note| note.code), Some("prefill_replicas_cut"));
         assert!(with(&[]).prefill_replicas_note().is_none());
+        // None for prompts: all are alike.
+        let none = with(&[("fleet.disaggregation.prefill_replicas", "0")]);
+        assert!(none.disaggregation().is_none() && none.is_fleet_fixed());
+        assert_eq!(none.fleet_pools().unwrap().len(), 1);
         // One replica serves whole requests.
         assert!(with(&[("fleet.replicas", "1")]).disaggregation().is_none());
     }

@@ -117,7 +117,7 @@ impl Scenario {
             && (!self.text(Id::Pools).is_empty()
                 || !self.text(Id::PoolSchedule).is_empty()
                 || self.autoscales()
-                || self.is_disaggregated())
+                || self.may_be_disaggregated())
     }
 
     /// Takes as many replicas as a plan says, unless the fleet is fixed.

@@ -179,7 +179,7 @@ export const parameters: ParameterTexts = {
   'fleet.replicas': { label: '副本数', help: '有多少台相同的服务器分担流量；每台有自己的队列和KV 池。' },
   'fleet.pools': { label: '更多资源池', help: '与上面不同的副本，位于同一个路由器之后：每个资源池一段文本，资源池之间用竖线、设置之间用逗号分隔。没有写出的设置与上面相同；没有写副本数时为一个副本。' },
   'fleet.disaggregation.kind': { label: '预填充与解码分离', help: '关闭：每个副本处理完整的请求。NIXL：预填充副本计算提示词并保留 KV 块，解码副本拉取这些块后继续，与 vLLM 的 NixlConnector 相同。' },
-  'fleet.disaggregation.prefill_replicas': { label: '预填充副本数', help: '有多少个副本计算提示词；其余的解码，至少一个。GPU 总数不变。' },
+  'fleet.disaggregation.prefill_replicas': { label: '预填充副本数', help: '有多少个副本计算提示词；其余的解码，至少一个。0：每个副本处理完整的请求。GPU 总数不变。' },
   'fleet.disaggregation.decode': { label: '解码副本的不同设置', help: '解码副本与预填充副本不同的设置，写作“路径=取值”，以逗号分隔：另一种 GPU、张量并行度、上限等。调度器、模型、KV 格式与块大小相同。' },
   'fleet.disaggregation.policy': { label: '哪些提示词送去预填充', help: '全部；都不；解码副本未缓存的 token 达到阈值的（llm-d、BLIS）；或按 Dynamo 的规则：未缓存部分很短时除外、预填充副本繁忙时除外、满足任一条件时除外。留下的请求由解码副本独自处理。已缓存的内容按当时的真实情况计算。' },
   'fleet.disaggregation.threshold': { label: '阈值', help: '解码副本未缓存的提示词 token 达到这个数时，由预填充副本计算。BLIS 取 16；有长公共前缀的智能体取 20,000。' },

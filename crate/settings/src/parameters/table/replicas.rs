@@ -4,8 +4,8 @@ use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices::{self, GPU_NAMES, MODEL_NAMES};
 use crate::parameters::conditions::{
     APART, BALANCES, BY_ISL, BY_OFFLOADING, BY_PREFILL_LOAD, BY_SIMPLE_CPU, COUNT_CHANGES, FORMATS,
-    FORMS_AHEAD, HARDWARE, HAS_ADAPTERS, HOST_CACHE, IN_LOCKSTEP, LINEAR, ON_HARDWARE, PAGED, SHARES_EXPERTS,
-    SLOTS, SPLITS, SWAPS, above, any, when_in, when_not_in,
+    FORMS_AHEAD, HANDS_OVER, HARDWARE, HAS_ADAPTERS, HOST_CACHE, IN_LOCKSTEP, LINEAR, ON_HARDWARE, PAGED,
+    SHARES_EXPERTS, SLOTS, SPLITS, SWAPS, above, any, when_in, when_not_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -107,17 +107,17 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
     (Id::Disaggregation, row("fleet.disaggregation.kind", "dis", "fleet", choice(choices::DisaggregationKind::ID))
         .when(&[SPLITS])
         .doc("Prefill and decode apart", "Off: every replica serves whole requests. NIXL: prefill replicas compute prompts and keep their KV blocks, and decode replicas pull these and go on, as vLLM's NixlConnector does.")),
-    (Id::PrefillReplicas, row("fleet.disaggregation.prefill_replicas", "dpn", "fleet", whole(1.0, 1023.0, 1.0)).linear(1.0, 15.0, 1.0)
+    (Id::PrefillReplicas, row("fleet.disaggregation.prefill_replicas", "dpn", "fleet", whole(0.0, 1023.0, 1.0)).linear(0.0, 15.0, 1.0)
         .when(&[APART])
-        .doc("Prefill replicas", "How many of the replicas compute prompts; the others decode, one at least. The number of GPUs stays.")),
+        .doc("Prefill replicas", "How many of the replicas compute prompts; the others decode, one at least. 0: every replica serves whole requests. The number of GPUs stays.")),
     (Id::DecodePool, row("fleet.disaggregation.decode", "ddp", "fleet", Kind::Text { most: 1000 })
-        .when(&[APART])
+        .when(&[HANDS_OVER])
         .doc("Decode replicas differ in", "Settings in which decode replicas differ from prefill replicas, as PATH=VALUE with commas between them: another GPU, tensor parallelism, limits. Scheduler, model, KV format and block size are the same.")),
     (Id::DisaggregationPolicy, row("fleet.disaggregation.policy", "dpo", "fleet", choice(choices::DisaggregationPolicy::ID))
-        .when(&[APART])
+        .when(&[HANDS_OVER])
         .doc("Which prompts go to prefill", "All, none, those of which the decode replica has at least so many tokens not cached (llm-d, BLIS), or by Dynamo's rules: unless what is not cached is short (ISL bounding), unless the prefill replica has much to do (prefill load), or unless either holds. A request that stays is served by the decode replica alone. What is cached is known as it is at the moment.")),
     (Id::DisaggregationThreshold, row("fleet.disaggregation.threshold", "dth", "fleet", whole(0.0, 10_000_000.0, 16.0)).unit("tokens").log(1.0, 100_000.0, 1.0)
-        .when(&[APART, when_in(Id::DisaggregationPolicy, &["threshold"])])
+        .when(&[HANDS_OVER, when_in(Id::DisaggregationPolicy, &["threshold"])])
         .doc("Threshold", "From so many prompt tokens on that the decode replica has not cached, a prefill replica computes the prompt. BLIS takes 16; agents with long shared prompts 20,000.")),
     (Id::IslTokens, row("fleet.disaggregation.isl_tokens", "dit", "fleet", whole(0.0, 10_000_000.0, 2048.0)).unit("tokens").log(16.0, 100_000.0, 1.0)
         .when(&[BY_ISL])
@@ -129,28 +129,28 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .when(&[BY_PREFILL_LOAD])
         .doc("Busy prefill", "A request stays where prompts of more than so many token budgets wait at the prefill replica that was chosen.")),
     (Id::DecodeBusy, row("fleet.disaggregation.decode_busy", "ddb", "fleet", number(0.0, 1.0, 0.0)).linear(0.0, 1.0, 0.05)
-        .when(&[APART, when_not_in(Id::DisaggregationPolicy, &["always", "never"])])
+        .when(&[HANDS_OVER, when_not_in(Id::DisaggregationPolicy, &["always", "never"])])
         .doc("Full decode memory", "Above this use of its KV memory a decode replica keeps no request for itself. 0: never.")),
     (Id::PrefillRouter, row("fleet.disaggregation.prefill_router", "drt", "fleet", choice(choices::PrefillRouter::ID))
-        .when(&[APART, above(Id::PrefillReplicas, 1.0)])
+        .when(&[HANDS_OVER, above(Id::PrefillReplicas, 1.0)])
         .doc("Router of prefill", "Which prefill replica computes a prompt. The decode replica is chosen first, by the router of the fleet.")),
     (Id::TransferRate, row("fleet.transfer.gb_per_s", "tgb", "fleet", number(0.01, 10_000.0, 50.0)).unit("GB/s").log(0.5, 1000.0, 0.01)
-        .when(&[APART])
+        .when(&[HANDS_OVER])
         .doc("Link of a GPU", "Gigabytes a second between the GPUs of two replicas, of each GPU: 8 x 200 Gbit/s RoCE 18 a GPU as measured, one 400 Gbit/s port 50, NVLink across a GB200 rack 450, 25 Gbit/s Ethernet 2.5.")),
     (Id::TransferBase, row("fleet.transfer.base_ms", "tbm", "fleet", number(0.0, 10_000.0, 0.4)).unit("ms").linear(0.0, 10.0, 0.1)
-        .when(&[APART])
+        .when(&[HANDS_OVER])
         .doc("Handshake", "From the beginning of a pull to its first byte; it takes no part of the link.")),
     (Id::TransferSharing, row("fleet.transfer.sharing", "tsh", "fleet", choice(choices::TransferSharing::ID))
-        .when(&[APART])
+        .when(&[HANDS_OVER])
         .doc("Links are shared", "Max-min fair: pulls that leave one prefill replica, or come to one decode replica, share its link. None: each takes as long as alone, as AISimulate has it.")),
     (Id::DecodeRoute, row("fleet.disaggregation.route_ms", "drm", "fleet", number(0.0, 10_000.0, 0.5)).unit("ms").linear(0.0, 10.0, 0.1)
-        .when(&[APART])
+        .when(&[HANDS_OVER])
         .doc("Way through the router", "From the answer of the prefill replica to the request at the decode replica.")),
     (Id::KvLoadFailure, row("fleet.disaggregation.kv_load_failure_policy", "dlf", "fleet", choice(choices::KvLoadFailure::ID))
-        .when(&[APART, above(Id::FailingLoads, 0.0)])
+        .when(&[HANDS_OVER, above(Id::FailingLoads, 0.0)])
         .doc("After a failed pull", "A request whose KV blocks could not all be pulled ends with an error, or the decode replica computes what is missing (vLLM's kv_load_failure_policy).")),
     (Id::FailingLoads, row("fleet.disaggregation.failing_loads", "dfl", "fleet", number(0.0, 1.0, 0.0)).linear(0.0, 0.5, 0.01)
-        .when(&[APART])
+        .when(&[HANDS_OVER])
         .doc("Failed pulls", "The share of pulls that fail at one of their blocks, drawn by the seed.")),
 ];
 
