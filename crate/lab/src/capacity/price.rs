@@ -65,30 +65,26 @@ impl FleetPrice {
     /// The price of a scenario's GPUs: what was set, or the listed price of the kind that was chosen. The linear cost model
     /// names no deployment; it has one GPU a replica.
     pub fn of(scenario: &Scenario) -> Self {
-        let replicas =
-            if scenario.is_active(Id::Replicas) { scenario.number(Id::Replicas) as u32 } else { 1 };
-        let set = Some(scenario.number(Id::UsdPerGpuHour)).filter(|&usd| usd > 0.0);
-        let kind = scenario.chosen(PRICE_KIND);
         let pools = scenario.fleet_pools().unwrap_or_default();
-        let others: Vec<Self> = pools.iter().skip(1).map(|pool| Self::of(&pool.scenario)).collect();
-        let other_gpus: u32 = others.iter().map(|pool| pool.gpus).sum();
-        let (each, gpu) = deployed(scenario);
-        let quote = gpu.filter(|_| set.is_none()).and_then(|gpu| quote(&gpu, kind));
-        let of_kind = quote.filter(|quote| quote.kind == kind.name());
-        let own_usd = set.or(of_kind.map(|quote| quote.usd_per_gpu_hour));
-        let gpus = replicas * each + other_gpus;
+        let of_pools: Vec<PoolPrice> = if pools.is_empty() {
+            vec![PoolPrice::of(scenario)]
+        } else {
+            pools.iter().map(|pool| PoolPrice::of(&pool.scenario)).collect()
+        };
+        let PoolPrice { set, gpu, quote, usd_per_gpu_hour: own_usd, .. } = of_pools[0];
+        let kind = scenario.chosen(PRICE_KIND);
+        let gpus = of_pools.iter().map(|pool| pool.gpus).sum();
         // Of one pool as it is listed, to the last bit.
-        let mean_usd = if other_gpus == 0 {
+        let mean_usd = if of_pools.len() == 1 {
             own_usd
         } else {
-            let other_usd: Option<f64> = others.iter().map(Self::usd_per_hour).sum();
-            own_usd
-                .zip(other_usd)
-                .map(|(own, other)| (own * f64::from(replicas * each) + other) / f64::from(gpus))
+            let all: Option<f64> =
+                of_pools.iter().map(|pool| Some(pool.usd_per_gpu_hour? * f64::from(pool.gpus))).sum();
+            all.map(|usd| usd / f64::from(gpus))
         };
         Self {
             gpus,
-            replicas: replicas + others.iter().map(|pool| pool.replicas).sum::<u32>(),
+            replicas: of_pools.iter().map(|pool| pool.replicas).sum(),
             is_fixed: scenario.is_fleet_fixed(),
             gpu: gpu.map_or("", |gpu| gpu.id),
             usd_per_gpu_hour: mean_usd,
@@ -136,6 +132,32 @@ pub fn quote(gpu: &Gpu, kind: PriceKind) -> Option<Quote> {
     gpu.price_of(kind).or(gpu.prices.first()).map(Quote::of)
 }
 
+/// The same of one pool.
+#[derive(Debug, Clone, Copy)]
+struct PoolPrice {
+    gpus: u32,
+    replicas: u32,
+    gpu: Option<Gpu>,
+    /// The price that was set.
+    set: Option<f64>,
+    quote: Option<Quote>,
+    usd_per_gpu_hour: Option<f64>,
+}
+
+impl PoolPrice {
+    fn of(scenario: &Scenario) -> Self {
+        let replicas =
+            if scenario.is_active(Id::Replicas) { scenario.number(Id::Replicas) as u32 } else { 1 };
+        let set = Some(scenario.number(Id::UsdPerGpuHour)).filter(|&usd| usd > 0.0);
+        let kind = scenario.chosen(PRICE_KIND);
+        let (each, gpu) = deployed(scenario);
+        let quote = gpu.filter(|_| set.is_none()).and_then(|gpu| quote(&gpu, kind));
+        let of_kind = quote.filter(|quote| quote.kind == kind.name());
+        let usd_per_gpu_hour = set.or(of_kind.map(|quote| quote.usd_per_gpu_hour));
+        Self { gpus: replicas * each, replicas, gpu, set, quote, usd_per_gpu_hour }
+    }
+}
+
 /// GPUs of a replica, and which they are.
 fn deployed(scenario: &Scenario) -> (u32, Option<Gpu>) {
     if scenario.cost_kind() == CostKind::Linear {
@@ -168,5 +190,29 @@ mod tests {
         assert_eq!((other.gpus, other.replicas, other.is_fixed), (4, 4, true));
         let sum = listed("h100_sxm") + listed("a100_80_sxm") + 2.0 * listed("l4");
         assert!((other.usd_per_hour().unwrap() - sum).abs() < 1e-12, "{other:?} {sum}");
+    }
+
+    /// Eight replicas cost the same, however many of them compute prompts; decode replicas of twice as many GPUs cost twice as much.
+    #[test]
+    fn a_split_costs_what_its_replicas_cost() {
+        let of = |prefill: &str, decode: &str| {
+            let mut scenario = Scenario::of_version(5);
+            for (path, value) in [
+                ("scheduler.kind", "vllm_v1"),
+                ("cost.kind", "roofline"),
+                ("fleet.gpu", "h100_sxm"),
+                ("fleet.replicas", "8"),
+                ("fleet.disaggregation.kind", "nixl"),
+                ("fleet.disaggregation.prefill_replicas", prefill),
+                ("fleet.disaggregation.decode", decode),
+            ] {
+                scenario.set_text(path, value).unwrap();
+            }
+            let price = FleetPrice::of(&scenario);
+            assert!(price.is_fixed);
+            (price.gpus, price.replicas)
+        };
+        assert_eq!(["0", "1", "5", "9"].map(|prefill| of(prefill, "")), [(8, 8); 4]);
+        assert_eq!(of("5", "fleet.tensor_parallel=2"), (11, 8));
     }
 }
