@@ -132,10 +132,10 @@ impl CapacitySearch {
     }
 }
 
-/// The grid of GPUs to begin a comparison with, as a scenario writes it; none where its GPUs are not to be compared.
+/// The grid to begin a comparison with, as a scenario writes it; none where there is nothing to compare.
 #[wasm_bindgen]
-pub fn grid_of_current_gpus(scenario: &JsPatch) -> Option<String> {
-    Some(ConfigurationGrid::of_current_gpus(&read_scenario(scenario).0)?.to_text())
+pub fn grid_to_begin_with(scenario: &JsPatch) -> Option<String> {
+    Some(ConfigurationGrid::to_begin_with(&read_scenario(scenario).0)?.to_text())
 }
 
 /// The configurations of a scenario's grid.

@@ -21,7 +21,7 @@ mod simulator;
 mod tables;
 mod why;
 
-pub use capacity::{CapacitySearch, capacity_grid, capacity_standings, grid_of_current_gpus};
+pub use capacity::{CapacitySearch, capacity_grid, capacity_standings, grid_to_begin_with};
 pub use chart::ChartSurface;
 pub use compare::{Comparer, compare_seeds, comparison};
 pub use debugger::Stepper;

@@ -11,7 +11,7 @@ import { Topic } from '../lib/topic.js';
 import { inputsOf } from '../pool/shared-pool.js';
 import type { Inputs } from '../simulation/inputs.js';
 import type { Found } from '../pool/capacity-calls.js';
-import { gridOfCurrentGpus } from '../simulation/module.js';
+import { gridToBeginWith } from '../simulation/module.js';
 import { CapacityTasks } from './capacity-tasks.js';
 import { capacity } from '../i18n/en/capacity.js';
 
@@ -144,15 +144,15 @@ export class CapacityState {
     return this.#ownGrid !== '';
   }
 
-  /** What is compared: the scenario's grid, or the current GPUs where it has none. */
+  /** What is compared: the scenario's grid, or what a comparison begins with where it has none. */
   get grid(): string {
-    return this.isChosen ? this.#ownGrid : this.currentGpus;
+    return this.isChosen ? this.#ownGrid : this.usualGrid;
   }
 
-  /** The GPUs to begin a comparison with, as a grid; empty where there are none to compare. */
-  get currentGpus(): string {
+  /** What a comparison begins with, as a grid: splits of the fleet, or GPUs; empty where there is nothing to compare. */
+  get usualGrid(): string {
     const { value } = this.app.store.values;
-    if (this.#current?.values !== value) this.#current = { values: value, grid: gridOfCurrentGpus(value) ?? '' };
+    if (this.#current?.values !== value) this.#current = { values: value, grid: gridToBeginWith(value) ?? '' };
     return this.#current.grid;
   }
 

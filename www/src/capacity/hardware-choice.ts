@@ -42,16 +42,20 @@ export function comparedGpus(app: App, search: CapacityState): string {
 export function hardwareChoice(app: App, search: CapacityState): TemplateResult {
   const say = app.text.say(capacity);
   return html`
-    <p class="about">${say(search.isChosen ? 'hardware.chosen' : app.store.resolved.values['cost.kind'] === 'roofline' ? 'hardware.suggested_roofline' : 'hardware.suggested')}
+    <p class="about">${say(search.isChosen ? 'hardware.chosen' : !hasAxis(search, GPU) ? 'hardware.splits' : app.store.resolved.values['cost.kind'] === 'roofline' ? 'hardware.suggested_roofline' : 'hardware.suggested')}
       ${search.isChosen ? html`<button type="button" class="quiet" data-action="suggest" @click=${() => { suggest(app, search); }}>${say('hardware.suggest')}</button>` : nothing}</p>
     ${chips(app, search, GPU, app.parameters.get(GPU)?.options ?? [])}
     ${chips(app, search, PARALLEL, DEGREES)}`;
 }
 
+function hasAxis(search: CapacityState, id: string): boolean {
+  return parseGrid(search.grid).some((axis) => axis.id === id);
+}
+
 /** Takes the choice of GPUs back; other axes stay. */
 function suggest(app: App, search: CapacityState): void {
   const others = parseGrid(search.grid).filter(({ id }) => id !== GPU && id !== PARALLEL);
-  app.editor.set(GRID, others.length === 0 ? null : gridText([...parseGrid(search.currentGpus), ...others]));
+  app.editor.set(GRID, others.length === 0 ? null : gridText([...parseGrid(search.usualGrid), ...others]));
 }
 
 /** Those of the axis, or the one that the scenario has. */

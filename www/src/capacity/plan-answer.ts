@@ -60,12 +60,22 @@ function sentence(app: App, search: CapacityState, row: Row, { replicas, usd_per
   // Where the rate changes over the run, the controls have another one.
   const isMean = app.traceFile.info.value === null && Math.abs(load_rps / asked - 1) > SAME_RATE;
   const load = say(isMean ? 'answer.mean_load' : 'answer.load', { load: format.short(load_rps) });
-  if (row.capacity?.price.is_fixed === true) return say('answer.fleet', { replicas, load, price });
+  if (row.capacity?.price.is_fixed === true) return fleet(app, search, row, { replicas, load, price });
   const isOne = search.answer.value.axes.length === 0;
   const said = isOne ? say('answer.present', { replicas, load, price }) : say('answer.need', { replicas, name, load, price });
   const { rows, state } = search.answer.value;
   if (row.standing?.rank !== 1 || rows.length === 1) return said;
   return say(state === 'ready' ? 'answer.cheapest' : 'answer.so_far', { said });
+}
+
+/** A fleet that is taken as it is, or one of its splits, all of which cost the same. */
+function fleet(app: App, { answer }: CapacityState, row: Row, said: { replicas: number; load: string; price: string }): string {
+  const say = app.text.say(capacity);
+  const { axes, rows, state } = answer.value;
+  if (axes.length === 0) return say('answer.fleet', said);
+  const name = configurationName(app, axes, row, true);
+  const isBest = state === 'ready' && row.standing?.rank === 1 && rows.length > 1;
+  return say(isBest ? 'answer.split' : 'answer.fleet_with', { ...said, name });
 }
 
 interface Cell { name: string; title: TemplateResult | string; value: string; mark?: TemplateResult | typeof nothing; note: string; is?: string }

@@ -6,7 +6,7 @@ import { isCallErrors, type ScenarioPatch, type Schema, type Traffic } from './t
 import { Refusal } from './worker-link.js';
 
 export {
-  ChartSurface, command, encode_link as encodeLink, grid_of_current_gpus as gridOfCurrentGpus, has_measured_kernels as hasMeasuredKernels, parse_link as parseLink,
+  ChartSurface, command, encode_link as encodeLink, grid_to_begin_with as gridToBeginWith, has_measured_kernels as hasMeasuredKernels, parse_link as parseLink,
   random_seed as randomSeed, relative_errors as relativeErrors, remedy, scenario_from_json as scenarioFromJson, scenario_json as scenarioJson, seed_bands as seedBands, seed_ranges as seedRanges, seed_spans as seedSpans,
 } from '../../pkg/servescope.js';
 

@@ -107,11 +107,30 @@ impl ConfigurationGrid {
         Self::parse(texts.iter().map(String::as_str))
     }
 
+    /// What to begin a comparison with: the splits of a fleet whose prefill and decode replicas may be apart, otherwise GPUs; none where
+    /// there is nothing to compare.
+    pub fn to_begin_with(scenario: &Scenario) -> Option<Self> {
+        Self::of_splits(scenario).or_else(|| Self::of_current_gpus(scenario))
+    }
+
+    /// Numbers of prefill replicas, beginning with none: all that the fleet can have, or some of them at equal distances.
+    fn of_splits(scenario: &Scenario) -> Option<Self> {
+        if !scenario.may_be_disaggregated() {
+            return None;
+        }
+        let most = scenario.number(Id::Replicas) as u32 - 1;
+        let step = most.div_ceil(MOST_SPLITS);
+        let own = scenario.number(Id::PrefillReplicas) as u32;
+        let values = (0..=most).filter(|count| count % step == 0 || *count == own || *count == most);
+        let values = values.map(|count| count.to_string()).collect();
+        Some(Self { axes: vec![GridAxis { id: Id::PrefillReplicas, values }] })
+    }
+
     /// The GPUs to begin a comparison with: those with a price of the scenario's kind and, where its times are measured
     /// kernels, with kernels of its model; and the least degree of tensor parallelism with which each of them holds the model,
     /// beside the scenario's own. The scenario's GPU comes first. None where its GPUs are not to be compared: its cost model
     /// is of one server, its pools have GPUs of their own, its price is that of one GPU, or fewer than two are left.
-    pub fn of_current_gpus(scenario: &Scenario) -> Option<Self> {
+    fn of_current_gpus(scenario: &Scenario) -> Option<Self> {
         let kind = scenario.chosen(CostKind::ID);
         if !matches!(kind, CostKind::Kernels | CostKind::Roofline)
             || scenario.is_fleet_fixed()
@@ -209,6 +228,9 @@ impl ConfigurationGrid {
     }
 }
 
+/// About so many splits of a fleet are compared beside the one without prefill replicas.
+const MOST_SPLITS: u32 = 8;
+
 /// Degrees of tensor parallelism that are tried, up to the GPUs of a node.
 pub(super) const DEGREES: [u32; 4] = [1, 2, 4, 8];
 
@@ -261,7 +283,7 @@ mod tests {
             for (path, value) in settings {
                 scenario.set_text(path, value).unwrap();
             }
-            ConfigurationGrid::of_current_gpus(&scenario)
+            ConfigurationGrid::to_begin_with(&scenario)
         };
         let small = grid(&[]).unwrap();
         assert_eq!(
@@ -283,6 +305,27 @@ mod tests {
         {
             assert_eq!(grid(&[of_one]), None, "{of_one:?}");
         }
+    }
+
+    #[test]
+    fn a_fleet_that_may_be_split_begins_with_its_splits() {
+        let of = |replicas: &str| {
+            let settings = [
+                ("scheduler.kind", "vllm_v1"),
+                ("cost.kind", "kernels"),
+                ("fleet.disaggregation.kind", "nixl"),
+                ("fleet.disaggregation.prefill_replicas", "5"),
+                ("fleet.replicas", replicas),
+            ];
+            let scenario = Scenario::of_version(5).with(&settings).unwrap();
+            let grid = ConfigurationGrid::to_begin_with(&scenario).unwrap();
+            (grid.to_text(), grid.configurations(&scenario).len())
+        };
+        let path = "fleet.disaggregation.prefill_replicas";
+        assert_eq!(of("4"), (format!("{path}=0,1,2,3"), 4));
+        assert_eq!(of("32"), (format!("{path}=0,4,5,8,12,16,20,24,28,31"), 10));
+        // One replica is not split.
+        assert!(of("1").0.starts_with("fleet.gpu="));
     }
 
     #[test]

@@ -20,7 +20,7 @@ impl Scenario {
     }
 
     /// Whether replicas are divided into those that compute prompts, none of them perhaps, and those that decode.
-    pub(super) fn may_be_disaggregated(&self) -> bool {
+    pub fn may_be_disaggregated(&self) -> bool {
         self.is_active(Id::Disaggregation) && self.chosen(DisaggregationKind::ID) == DisaggregationKind::Nixl
     }
 
