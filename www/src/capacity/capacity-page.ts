@@ -56,10 +56,10 @@ export class CapacityPage extends LightElement {
       </section>`;
   }
 
-  /** Whether another setting is varied; the fold stays as it is when the last one is removed or a value is refused. */
+  /** Whether the reader varies another setting; the fold stays as it is when the last one is removed or a value is refused. */
   #varies(): boolean {
     const axes = parseGrid(this.search.grid);
-    this.#varied ||= axes.some(({ id }) => id !== 'fleet.gpu' && id !== 'fleet.tensor_parallel');
+    this.#varied ||= this.search.isChosen && axes.some(({ id }) => id !== 'fleet.gpu' && id !== 'fleet.tensor_parallel');
     return this.#varied;
   }
 

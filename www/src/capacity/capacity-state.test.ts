@@ -10,7 +10,7 @@ vi.mock('../app/own-profile.js', async () => {
   return { ownProfile: new Of(null) };
 });
 /** The GPUs that a search begins with where none were chosen. */
-vi.mock('../simulation/module.js', () => ({ gridOfCurrentGpus: () => 'fleet.gpu=a,b' }));
+vi.mock('../simulation/module.js', () => ({ gridToBeginWith: () => 'fleet.gpu=a,b' }));
 /** One configuration, whose search ends when it is let go on. */
 let ends: (() => void) | null = null;
 vi.mock('./capacity-tasks.js', () => ({

@@ -68,14 +68,15 @@ function sentence(app: App, search: CapacityState, row: Row, { replicas, usd_per
   return say(state === 'ready' ? 'answer.cheapest' : 'answer.so_far', { said });
 }
 
-/** A fleet that is taken as it is, or one of its splits, all of which cost the same. */
+/** A fleet that is taken as it is, or one of its splits, which mostly cost the same. */
 function fleet(app: App, { answer }: CapacityState, row: Row, said: { replicas: number; load: string; price: string }): string {
   const say = app.text.say(capacity);
   const { axes, rows, state } = answer.value;
   if (axes.length === 0) return say('answer.fleet', said);
-  const name = configurationName(app, axes, row, true);
-  const isBest = state === 'ready' && row.standing?.rank === 1 && rows.length > 1;
-  return say(isBest ? 'answer.split' : 'answer.fleet_with', { ...said, name });
+  const words = { ...said, name: configurationName(app, axes, row, true) };
+  if (state !== 'ready' || row.standing?.rank !== 1 || rows.length === 1) return say('answer.fleet_with', words);
+  const costTheSame = rows.every(({ standing }) => (standing?.need ?? null) === null || standing?.need?.usd_per_hour === row.standing?.need?.usd_per_hour);
+  return costTheSame ? say('answer.split', words) : say('answer.cheapest', { said: say('answer.fleet_with', words) });
 }
 
 interface Cell { name: string; title: TemplateResult | string; value: string; mark?: TemplateResult | typeof nothing; note: string; is?: string }

@@ -20,7 +20,7 @@ export const capacity = area('capacity', {
   'hardware.change': 'Change',
   'hardware.suggested': 'You have chosen no GPUs. Compared are those with measured kernels of this model and a price, with the degrees of tensor parallelism that hold the model. Tick others to compare those instead.',
   'hardware.suggested_roofline': 'You have chosen no GPUs. Compared are those with a price, with the degrees of tensor parallelism that hold the model; iteration times come from the roofline. Tick others to compare those instead.',
-  'hardware.splits': 'Compared are numbers of prefill replicas of your fleet; with 0 every replica serves whole requests. All cost the same. Tick further GPUs or degrees of tensor parallelism to compare those, too.',
+  'hardware.splits': 'Compared are numbers of prefill replicas of your fleet; with 0 every replica serves whole requests. Tick further GPUs or degrees of tensor parallelism to compare those, too.',
   'hardware.chosen': 'Your choice. Every ticked GPU is searched with every ticked degree of tensor parallelism.',
   'hardware.suggest': 'Compare the current GPUs',
   'hardware.none': 'The linear iteration times belong to one server, and name no GPU or model.',

@@ -20,7 +20,7 @@ export const capacity: Translation<typeof english> = {
   'hardware.change': '修改',
   'hardware.suggested': '你还没有选择 GPU。现在比较的是有该模型实测算子且有价格的 GPU，以及能装下该模型的张量并行度。勾选其他 GPU 即改为比较你的选择。',
   'hardware.suggested_roofline': '你还没有选择 GPU。现在比较的是有价格的 GPU，以及能装下该模型的张量并行度；耗时取自 Roofline 模型。勾选其他 GPU 即改为比较你的选择。',
-  'hardware.splits': '现在比较的是你的副本中有多少个做预填充；0 表示每个副本处理完整的请求。各种划分的费用相同。勾选其他 GPU 或张量并行度，即一并比较。',
+  'hardware.splits': '现在比较的是你的副本中有多少个做预填充；0 表示每个副本处理完整的请求。勾选其他 GPU 或张量并行度，即一并比较。',
   'hardware.chosen': '你的选择：每种勾选的 GPU 与每个勾选的张量并行度都会搜索。',
   'hardware.suggest': '改为比较当前主流 GPU',
   'hardware.none': '线性耗时模型属于某一台服务器，不指定 GPU 与模型。',
