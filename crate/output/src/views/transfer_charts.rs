@@ -5,7 +5,7 @@ use servescope_engine::{KvRole, KvTransfer, PoolReport, ReplicaIndex};
 use servescope_lab::run::Run;
 
 use super::replicas::fleet_over_time;
-use super::{Axis, AxisKind, Chart, ChartWindow, Mark, Role, ScaleKind, Series};
+use super::{Chart, ChartWindow, Mark, Role, Series};
 
 /// Columns that are summed up: a single pull is much shorter than what is seen.
 const EACH: usize = 4;
@@ -46,8 +46,7 @@ pub(super) fn kv_links(run: &Run, window: &ChartWindow) -> Option<Chart> {
         let y = work.values().into_iter().zip(replicas).map(share).collect();
         Series { role, mark: Mark::Line, x: x.clone(), y, ..Series::default() }
     };
-    let y = Axis { unit: "share", scale: ScaleKind::Linear, kind: AxisKind::Value, min: 0.0, max: 1.0 };
-    Some(window.chart("kv_links", y, sides.into_iter().map(line).collect()))
+    Some(window.chart_from_zero("kv_links", "share", sides.into_iter().map(line).collect()))
 }
 
 #[cfg(test)]
