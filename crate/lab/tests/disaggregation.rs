@@ -82,6 +82,28 @@ fn cached_prefixes_leave_the_prefill_replicas_idle() {
     assert!(ttft_s(&apart) > 2.0 * ttft_s(&together) && e2e_s(&apart) > 1.4 * e2e_s(&together));
 }
 
+/// Turns of a conversation find their prompt cached at the prefill replica that computed the turn before, if they go there.
+#[test]
+fn a_prefill_router_that_knows_prefixes_spares_prompts() {
+    let of = |router: &str| {
+        let turns = [
+            ("workload.input_tokens.value", "800"),
+            ("workload.sessions.kind", "held"),
+            ("workload.sessions.turns.kind", "geometric"),
+            ("workload.sessions.turns.mean", "8"),
+            ("workload.sessions.context_cap", "14000"),
+            ("workload.think.mean_s", "2"),
+            ("workload.prefix.kind", "tree"),
+            ("fleet.disaggregation.prefill_router", router),
+        ];
+        let run = run([8, 4], 20.0, &turns);
+        let computed = run.prefix_cache.and_then(|cache| cache.hit_rate).expect("a cache");
+        (ttft_s(&run), computed)
+    };
+    let [(blind_s, blind), (knowing_s, knowing)] = ["least_outstanding", "prefix_affinity"].map(of);
+    assert!(knowing > blind + 0.07 && knowing_s < 0.85 * blind_s, "{blind_s} {blind}, {knowing_s} {knowing}");
+}
+
 /// Answers have the KV memory of the decode replicas alone: requests wait for it, and are preempted.
 #[test]
 fn answers_have_a_part_of_the_memory() {

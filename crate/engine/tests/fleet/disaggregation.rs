@@ -42,6 +42,7 @@ prop_compose! {
         prefill_router in prop::sample::select(&[
             RouterKind::RoundRobin, RouterKind::Random, RouterKind::LeastOutstanding, RouterKind::FewestWaiting,
             RouterKind::PowerOfTwo, RouterKind::LeastKv,
+            RouterKind::PrefixAffinity,
         ][..]),
         (route_us, base_us) in (0u32..3_000, 0u32..3_000),
         sharing in prop_oneof![Just(LinkSharing::MaxMin), Just(LinkSharing::Alone)],

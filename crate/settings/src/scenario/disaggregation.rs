@@ -91,6 +91,7 @@ impl Scenario {
                 PrefillRouter::LeastOutstanding => RouterKind::LeastOutstanding,
                 PrefillRouter::FewestWaiting => RouterKind::FewestWaiting,
                 PrefillRouter::PowerOfTwo => RouterKind::PowerOfTwo,
+                PrefillRouter::PrefixAffinity => RouterKind::PrefixAffinity,
                 PrefillRouter::RoundRobin => RouterKind::RoundRobin,
                 PrefillRouter::Random => RouterKind::Random,
             },

@@ -108,6 +108,8 @@ choices! {
         FewestWaiting = "fewest_waiting",
         /// The better of two drawn at random.
         PowerOfTwo = "power_of_two",
+        /// The one that was sent the longest matching prefix, unless it is overloaded.
+        PrefixAffinity = "prefix_affinity",
         /// In turn.
         RoundRobin = "round_robin",
         /// At random.
