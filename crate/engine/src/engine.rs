@@ -301,6 +301,7 @@ impl Fleet {
                 dummy_batches: self.record.dummy_batches,
                 rearrangements: self.record.rearrangements,
             },
+            ttft_at_prefill_end: self.config.disaggregation.is_some_and(|own| own.ttft_at_prefill_end),
             results,
             adapters,
             replicas: self.replicas.iter().map(|replica| replica.life).collect(),

@@ -138,6 +138,8 @@ pub struct Report {
     pub gateway: Option<Box<GatewayLog>>,
     /// What a router that keeps an index believed to be cached, and what was.
     pub routing: Option<RoutingTotals>,
+    /// Whether the first token of a disaggregated request counts when its prompt is computed.
+    pub ttft_at_prefill_end: bool,
 }
 
 /// Prompt tokens that a router believed to be cached on the replica that it chose, and those that the request found there when it
@@ -249,9 +251,12 @@ impl Report {
         Some(worked.unwrap_or(split.prefill_us + split.decode_us))
     }
 
-    /// Time to first token, microseconds.
+    /// Time to first token, microseconds: to that which the client gets, or to the end of its prompt where that counts
+    /// ([`Disaggregation::ttft_at_prefill_end`](crate::Disaggregation::ttft_at_prefill_end)).
     pub fn ttft_us(&self, id: usize) -> Option<f64> {
-        self.first_token_us(id).map(|t| t - self.trace.arrival_us[id])
+        let first_us = self.first_token_us(id)?;
+        let legs = if self.ttft_at_prefill_end { self.legs(id) } else { None };
+        Some(legs.map_or(first_us, |legs| legs.prefilled_us) - self.trace.arrival_us[id])
     }
 
     /// Tokens that the output of a completed request lacks, because the request was as long as vLLM v1 lets one be.

@@ -88,6 +88,9 @@ pub struct Disaggregation {
     pub load_failure: LoadFailure,
     /// The share of pulls that fail at one of their blocks, beside those of which the trace says so.
     pub failing_loads: f64,
+    /// The first token counts when the prompt is computed, as DistServe and Splitwise count it; otherwise when the client gets it, from
+    /// the decode replica.
+    pub ttft_at_prefill_end: bool,
 }
 
 impl Disaggregation {
@@ -101,6 +104,7 @@ impl Disaggregation {
         sharing: LinkSharing::MaxMin,
         load_failure: LoadFailure::Fail,
         failing_loads: 0.0,
+        ttft_at_prefill_end: false,
     };
 
     /// Whether it matters what a decode replica has in memory at the moment at which a request is sent to it.

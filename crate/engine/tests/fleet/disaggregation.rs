@@ -53,6 +53,7 @@ prop_compose! {
             policy, decode_busy, prefill_router, sharing, load_failure, failing_loads,
             route_us: route_us.into(),
             base_us: base_us.into(),
+            ttft_at_prefill_end: false,
         }
     }
 }
@@ -247,6 +248,25 @@ fn failed_pulls_fail_or_are_recomputed() {
     assert!(again.results.iter().all(|result| result.outcome == Outcome::Completed));
     let read: u64 = again.timeline.iterations.iter().map(|run| u64::from(run.prompt_tokens)).sum();
     assert!(read > 20 * 500 + 20 * 100, "{read} prompt tokens");
+}
+
+/// A first token that counts when the prompt is computed comes sooner by all that is between; TPOT has that instead.
+#[test]
+fn the_first_token_may_count_at_the_end_of_prefill() {
+    let trace = trace(10, 9_000.0, 500, 6);
+    let of = |ttft_at_prefill_end| {
+        let own = Disaggregation { ttft_at_prefill_end, base_us: 900.0, ..Disaggregation::FREE };
+        fleet(&trace, [1, 1], own, 4.0).run()
+    };
+    let (client, prefill) = (of(false), of(true));
+    for id in 0..10 {
+        let legs = client.legs(id).unwrap();
+        let sooner_us = client.ttft_us(id).unwrap() - prefill.ttft_us(id).unwrap();
+        assert_eq!(prefill.ttft_us(id), Some(legs.prefilled_us - trace.arrival_us[id]));
+        assert!(sooner_us > 900.0 && client.e2e_us(id) == prefill.e2e_us(id));
+        let longer_us = prefill.tpot_us(id).unwrap() - client.tpot_us(id).unwrap();
+        assert!((longer_us - sooner_us / 5.0).abs() < 1e-6);
+    }
 }
 
 /// What is written down of a decision is the test that decided, and what became of the request.

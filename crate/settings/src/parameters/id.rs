@@ -81,7 +81,7 @@ ids! {
     Calibration CostKind ErrorBias ErrorNoise Corrections HostOverhead HostBase HostPerRequest HostLaunch
     KernelEngine CapturedTokens SpecMethod SpecTokens SpecAcceptance SpecRate SpecPositions SpecLength SpecTable SpecGate SpecBelow
     SpecSchedule SpecDraftModel SpecCostRatio PrefillBase PrefillPerToken DecodeBase DecodePerRequest DecodePerKv Overhead LoadBase
-    LoadPerRank DecodePerRank DecodeActive PrefillFactor SloTtft SloTpot SloTbt CapacityQuantile
+    LoadPerRank DecodePerRank DecodeActive PrefillFactor SloTtft SloTpot SloTbt TtftAtPrefill CapacityQuantile
     CapacityTtft CapacityTbt CapacityTpot CapacityE2e CapacityQueue CapacityQueueQuantile
     CapacityTolerance CapacityMostRequests UsdPerGpuHour PriceKind CapacityGrid
 

@@ -106,6 +106,7 @@ impl Scenario {
                 KvLoadFailure::Recompute => LoadFailure::Recompute,
             },
             failing_loads: self.number(Id::FailingLoads),
+            ttft_at_prefill_end: self.flag(Id::TtftAtPrefill),
         })
     }
 

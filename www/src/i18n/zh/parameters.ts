@@ -409,6 +409,7 @@ export const parameters: ParameterTexts = {
   'cost.adapters.prefill_factor': { label: '预填充，用到适配器时', help: '只要有请求使用适配器，预填充耗时就乘以此数。' },
   'slo.ttft_s': { label: 'TTFT 上限', help: '首 token 不晚于此时间，该请求即达成 SLO。' },
   'slo.tpot_s': { label: 'TPOT 上限', help: '首 token 之后每个输出 token 的平均时间（TPOT）不超过此值，请求才达成 SLO。0 表示关闭。' },
+  'slo.ttft_at_prefill_end': { label: 'TTFT 计至预填充结束', help: '首 token 是否在预填充副本算完提示词时计，如 DistServe 与 Splitwise；这样 TPOT 中含 KV 传输。否则在客户端从解码副本收到时计。' },
   'slo.tbt_s': { label: 'TBT 上限', help: '请求的任意两个相邻 token 的最大间隔（TBT）不超过此值，请求才达成 SLO。0 表示关闭。' },
   'capacity.quantile': { label: '分位数', help: '各项 SLO 必须在哪个分位数上满足。' },
   'capacity.ttft_s': { label: 'TTFT 不超过', help: '首 token 延迟的该分位数最多为此值；0 表示采用 SLO 的 TTFT 上限；如需不限，请设一个很大的值。' },

@@ -8,8 +8,8 @@ use crate::acceptance_tables::TABLE_NAMES;
 use crate::parameters::builder::{choice, number, row, whole};
 use crate::parameters::choices;
 use crate::parameters::conditions::{
-    COUNTS_GRAPHS, DRAFTS_BY_MODEL, DRAFTS_BY_RATIO, HAS_ADAPTERS, LAUNCHES_ADAPTERS, LINEAR, LOADED,
-    ON_HARDWARE, ROOFLINE, SPECULATES, VLLM_V1, any, when_in,
+    COUNTS_GRAPHS, DRAFTS_BY_MODEL, DRAFTS_BY_RATIO, HANDS_OVER, HAS_ADAPTERS, LAUNCHES_ADAPTERS, LINEAR,
+    LOADED, ON_HARDWARE, ROOFLINE, SPECULATES, VLLM_V1, any, when_in,
 };
 use crate::parameters::id::Id;
 use crate::parameters::kind::{Kind, Parameter};
@@ -123,6 +123,9 @@ pub(super) const ROWS: &[(Id, Parameter)] = &[
         .off_at_zero().doc("TPOT bound", "A request meets the SLO if its mean time per output token after the first (TPOT) is at most this. 0 = off.")),
     (Id::SloTbt, row("slo.tbt_s", "sltb", "slo", number(0.0, 100_000.0, 0.0)).unit("s").linear(0.0, 2.0, 0.01).scores()
         .off_at_zero().doc("TBT bound", "A request meets the SLO if the largest gap between two of its tokens (TBT) is at most this. 0 = off.")),
+    (Id::TtftAtPrefill, row("slo.ttft_at_prefill_end", "slpe", "slo", Kind::Flag(false))
+        .when(&[HANDS_OVER])
+        .doc("TTFT at the end of prefill", "Whether the first token counts when a prefill replica has computed the prompt, as DistServe and Splitwise count it; TPOT then has the KV transfer in it. Otherwise it counts when the client gets it, from the decode replica.")),
 
     (Id::CapacityQuantile, row("capacity.quantile", "cpq", "capacity", number(0.5, 0.999, 0.99)).linear(0.5, 0.999, 0.001).scores()
         .doc("Quantile", "Percentile at which each SLO must hold, as a share.")),
