@@ -32,7 +32,7 @@ pub(super) struct DisaggregatedFleet {
     /// When the next event of the transfers is expected.
     expected_us: f64,
     prefill_router: Router,
-    /// Requests whose prompts are computed elsewhere, with the address that decodes, and some that have ended.
+    /// Requests whose prompts are computed elsewhere, with the address that decodes, and some that have ended or begun again.
     on_their_way: BTreeMap<RequestId, ReplicaIndex>,
 }
 
@@ -185,7 +185,10 @@ impl Fleet {
     pub(super) fn is_expected(&self, address: ReplicaIndex) -> bool {
         let replica = self.replicas[address].life.replica;
         let comes = |(&id, &to): (&RequestId, &ReplicaIndex)| {
-            self.replicas[to].life.replica == replica && self.requests[id].status != RequestStatus::Finished
+            let is_on_way = |legs: &RequestLegs| legs.decode == to && legs.arrived_us.is_nan();
+            self.replicas[to].life.replica == replica
+                && self.requests[id].status != RequestStatus::Finished
+                && self.requests.legs(id).is_some_and(is_on_way)
         };
         self.disaggregated.as_ref().is_some_and(|own| own.on_their_way.iter().any(comes))
     }

@@ -48,7 +48,7 @@ impl PinnedBlocks {
         }
     }
 
-    /// The replica fails: nobody will pull its blocks.
+    /// The replica fails: no decode replica will pull its blocks.
     pub(crate) fn give_up(&mut self) {
         let awaited = self.all.iter_mut().filter(|own| own.progress == Sending::Awaited);
         awaited.for_each(|own| own.progress = Sending::Finished);

@@ -5,8 +5,8 @@
 //! targets: it adds a replica only where every replica misses, and takes one away where the others would keep four fifths of the
 //! target with its load. Dynamo fits its estimates to what its engines report; here the pool's own model of iteration times
 //! makes them. A pool of prefill replicas follows prompts alone, one of decode replicas outputs alone; one that computes both grows where
-//! either asks for it and shrinks where both do. **It loses** in a
-//! burst, as each further replica takes a start; and the latency targets where one replica is hot and the others are not.
+//! either asks for it and shrinks where both do. **It loses** in a burst, as each further replica takes a start; and the latency targets
+//! where one replica is hot and the others are not.
 
 use super::samples::greatest;
 use super::{Observed, ScalingRule, Wish};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use servescope_engine::explain::cause::Cause;
 use servescope_engine::explain::request_time::WhyTables;
 use servescope_engine::{
-    DataParallel, Fleet, FleetConfig, Lockstep, Outcome, Pool, PoolConfig, RankChoice, Rearranging, Report,
-    RouterKind, SchedulerKind, VllmRules,
+    CountChange, DataParallel, Fleet, FleetConfig, Lockstep, Outcome, Pool, PoolConfig, RankChoice,
+    Rearranging, Report, RouterKind, SchedulerKind, VllmRules,
 };
 use servescope_workload::{BASE_MODEL, Trace};
 
@@ -114,6 +114,21 @@ fn passes_wait_for_experts_that_move() {
     assert_eq!(causes[Cause::OtherRanks as usize], 0, "{causes:?}");
     let beside = with(0);
     assert_eq!((beside.timeline.rearrangements.len(), end_us(&beside)), (3, end_us(&still)));
+}
+
+/// A batch that was formed before its request turned out to have ended, in the last pass of a wave, runs as well; a replica that drains
+/// stops then.
+#[test]
+fn a_replica_that_drains_runs_what_was_formed_ahead() {
+    let short = (*at(&[(0.0, 64, 16), (1.0, 64, 16)])).clone();
+    let trace = Arc::new(Trace { max_tokens: vec![40; 2], ..short });
+    let own = pool(LOCKSTEP, true);
+    let schedule = vec![CountChange { time_us: 2.0, replicas: 1 }];
+    let own = Pool { config: PoolConfig { replicas: 2, ..own.config }, schedule, ..own };
+    let rules = FleetConfig { router: RouterKind::RoundRobin, ..FleetConfig::default() };
+    let report = Fleet::new(trace, rules, vec![own]).run();
+    let drained: Vec<_> = report.replicas.iter().filter(|life| life.drain_us < f64::INFINITY).collect();
+    assert!(!drained.is_empty() && drained.iter().all(|life| life.stop_us < f64::INFINITY), "{drained:?}");
 }
 
 /// Two replicas of two ranks: the router sees two addresses, or with ranks as addresses four.
