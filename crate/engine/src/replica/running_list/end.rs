@@ -46,8 +46,16 @@ impl RunningList {
         self.free_fenced(replica);
         let others = self.end_steady(replica, context, batch);
         for id in std::mem::take(&mut replica.pending_aborts) {
-            if context.requests[id].status == RequestStatus::Finished {
-                continue;
+            match context.requests[id].status {
+                RequestStatus::Finished => continue,
+                // A batch that was formed meanwhile has preempted it.
+                RequestStatus::Waiting => {
+                    replica.drop_waiting(context, id);
+                    let outcome = context.record.results[id].outcome;
+                    replica.happened(context, BatchEvent::Dropped(id, outcome));
+                    continue;
+                }
+                _ => {}
             }
             if let Some(own) = batch.scheduled.iter().find(|own| own.id == id) {
                 account(context, batch, own);
