@@ -284,10 +284,11 @@ test('an engineer asks whether to split prefill and decode, and how many of each
   await turn(person, 'fleet.disaggregation.prefill_replicas', 5);
   await expect.poll(async () => metric(page, 'ttft_s.p99')).toBeLessThan(0.8 * first.with);
   person.done(8);
-  // Plan compares every split, and none, at the same price.
+  // Plan compares every split of three replicas, and none, at the same price.
+  await open(page, '#preset=will_apart&rep=3&dpn=1&R=4');
   await person.press('button', t('tab.plan'));
   await expect(page.locator('capacity-page')).toHaveAttribute('data-state', 'ready', { timeout: 40_000 });
-  await expect(page.locator('table.ranking tbody tr')).toHaveCount(8);
+  await expect(page.locator('table.ranking tbody tr')).toHaveCount(3);
   await expect(page.locator('[data-plan="answer"]')).toHaveText(/^With prefill replicas \d /u, { timeout: 40_000 });
 });
 
